@@ -1,0 +1,142 @@
+"""The ball of conditional relative entropy around an estimated chain: the paper's ambiguity set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from markovdro._inputs import FloatArray, float_array, radius_value, transition_matrix
+from markovdro.chains import Estimate
+from markovdro.errors import InputError
+
+__all__ = ["ConditionalEntropyBall", "conditional_entropy"]
+
+
+def conditional_entropy(doublets: Any, transition: Any) -> float:
+    """Return the conditional relative entropy ``D_c`` of a doublet distribution against a chain.
+
+    Parameters
+    ----------
+    doublets : Estimate, or d × d nonnegative numbers summing to one
+        θ', usually an estimate.
+    transition : d × d, rows summing to one
+        P, the chain it is measured against.
+
+    Returns
+    -------
+    float
+        ``D_c(θ'‖P) = Σ_i α_i KL(P'_i ‖ P_i)`` in nats per transition, with ``α_i = Σ_j θ'_ij`` and
+        ``P'_ij = θ'_ij/α_i``; infinite where a transition of θ' is impossible under P. (The
+        paper's Definition "Conditional relative entropy"; it depends on θ only through P_θ.)
+
+    Examples
+    --------
+    The paper's two coins, at ε = 0.2, where it is ``ε(1 − 2ε) log((1 − ε)/ε)``:
+
+    >>> from markovdro import conditional_entropy
+    >>> second = [[0.04, 0.16], [0.16, 0.64]]
+    >>> round(conditional_entropy(second, [[0.8, 0.2], [0.2, 0.8]]), 6)
+    0.166355
+    """
+    from markovdro.ambiguity._rows import divergence
+
+    if isinstance(doublets, Estimate):
+        nominal, weights = doublets.transition, doublets.weights
+    else:
+        nominal, weights = _rows_and_weights(doublets)
+    matrix = transition_matrix(transition)
+    if matrix.shape != nominal.shape:
+        raise InputError(
+            f"transition must have the shape {nominal.shape} of the doublets, "
+            f"but has {matrix.shape}."
+        )
+    return divergence(nominal, weights, matrix)
+
+
+def _rows_and_weights(doublets: Any) -> tuple[FloatArray, FloatArray]:
+    """Split θ' into P' and α; a state of no mass gets any row, since its weight is zero."""
+    theta = float_array(doublets, "doublets", 2)
+    if theta.shape[0] != theta.shape[1]:
+        raise InputError(f"doublets must be a square matrix, but have shape {theta.shape}.")
+    if (theta < 0).any() or abs(theta.sum() - 1) > 1e-8:
+        raise InputError(
+            "doublets must be nonnegative and sum to one, but the least is "
+            f"{theta.min():g} and the sum {theta.sum():.12g}."
+        )
+    weights = theta.sum(axis=1)
+    rows = np.where(weights[:, None] > 0, theta, 1.0 / len(theta))
+    return rows / rows.sum(axis=1, keepdims=True), weights
+
+
+@dataclass(eq=False)
+class ConditionalEntropyBall:
+    """All chains P with ``Σ_i α_i KL(P'_i ‖ P_i) ≤ r`` that use only supported transitions.
+
+    The ball keeps the multiplier and the slacks of its last linear problem, from which the next
+    one starts; it belongs to one solver at a time.
+    """
+
+    estimate: Estimate
+    radius: float
+    _log_multiplier: float = field(default=math.nan, init=False, repr=False)
+    _slack: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.radius = radius_value(self.radius)
+        self._slack = np.ones(len(self.estimate.weights))
+
+    def divergence(self, transition: FloatArray) -> float:
+        """Return the conditional relative entropy of P' against a chain, in nats."""
+        from markovdro.ambiguity._rows import divergence
+
+        return divergence(self.estimate.transition, self.estimate.weights, transition)
+
+    def maximise(self, stationary: FloatArray, values: FloatArray) -> tuple[FloatArray, float]:
+        """Solve ``max Σ_ij π_i h_j S_ij`` over the ball, exactly.
+
+        This is the paper's oracle subproblem for the gradient ``π_i h_j`` of the long-run loss.
+
+        Returns
+        -------
+        transition : array
+            The maximiser S.
+        gain : float
+            ``Σ_i π_i (S_i·h − h_i)``: the Frank-Wolfe gap, for the π and h of a chain.
+        """
+        from markovdro.ambiguity._rows import linear_maximum
+
+        target = np.empty_like(self.estimate.transition)
+        if self.radius == 0:
+            target[:] = self.estimate.transition
+            return target, float(stationary @ (target @ values - values))
+        self._log_multiplier, gain = linear_maximum(
+            self.estimate.transition,
+            self.estimate.weights,
+            restricted_support(self.estimate),
+            stationary,
+            values,
+            self.radius,
+            self._log_multiplier,
+            self._slack,
+            target,
+        )
+        return target, gain
+
+    def pull_inside(self, transition: FloatArray) -> FloatArray:
+        """Move a chain towards P' until it lies in the ball.
+
+        The divergence is convex and zero at P', so that a step of ``r/D`` is always enough.
+        """
+        centre = self.estimate.transition
+        while (distance := self.divergence(transition)) > self.radius:
+            share = self.radius / distance * (1 - 1e-12) if math.isfinite(distance) else 0.0
+            transition = centre + share * (transition - centre)
+        return transition
+
+
+def restricted_support(estimate: Estimate) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Return the support as the kernels take it: empty where every transition is allowed."""
+    return np.empty((0, 0), dtype=bool) if estimate.support.all() else estimate.support

@@ -1,0 +1,37 @@
+"""From trajectories to an estimated chain, and what a chain does in the long run."""
+
+from markovdro.chains._counts import TransitionCounts, count_transitions
+from markovdro.chains._estimate import Estimate, estimate
+from markovdro.chains._simulation import simulate
+from markovdro.chains._smoothing import (
+    GhostTransition,
+    NoSmoothing,
+    PseudoCounts,
+    Smoothing,
+    ZeroPerturbation,
+)
+from markovdro.chains._stationary import (
+    LongRun,
+    eliminated,
+    factorised,
+    relative_values,
+    stationary_law,
+)
+
+__all__ = [
+    "Estimate",
+    "GhostTransition",
+    "LongRun",
+    "NoSmoothing",
+    "PseudoCounts",
+    "Smoothing",
+    "TransitionCounts",
+    "ZeroPerturbation",
+    "count_transitions",
+    "eliminated",
+    "estimate",
+    "factorised",
+    "relative_values",
+    "simulate",
+    "stationary_law",
+]

@@ -1,0 +1,211 @@
+"""Transition counts: what the data says, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovdro._inputs import float_array, read_only
+from markovdro.chains import _labels
+from markovdro.errors import DataError
+
+__all__ = ["TransitionCounts", "count_transitions"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionCounts:
+    """How often each state was followed by each other, and what is known of the trajectories.
+
+    Attributes
+    ----------
+    matrix : integer array, d × d
+        ``matrix[i, j]`` is the number of transitions from ``states[i]`` to ``states[j]``.
+    states : tuple
+        The labels, in the order of rows and columns.
+    closing : integer array, d × d, or None
+        ``closing[i, j]`` is the number of trajectories that ended in state i and began in state j.
+        None where only the counts are known.
+    """
+
+    matrix: IntArray
+    states: tuple[Hashable, ...]
+    closing: IntArray | None = None
+
+    @classmethod
+    def from_matrix(
+        cls, counts: Any, *, states: Iterable[Hashable] | None = None
+    ) -> TransitionCounts:
+        """Take counts that were made elsewhere.
+
+        Parameters
+        ----------
+        counts : d × d, nonnegative whole numbers
+            Row: where a transition begins; column: where it ends.
+        states : labels, optional
+            By default 0, 1, …, d − 1.
+
+        Examples
+        --------
+        >>> from markovdro import TransitionCounts
+        >>> TransitionCounts.from_matrix([[3, 1], [1, 0]], states=["up", "down"]).total
+        5
+        """
+        array = float_array(counts, "counts", 2)
+        if array.shape[0] != array.shape[1]:
+            raise DataError(f"counts must be a square matrix, but have shape {array.shape}.")
+        for wrong, rule in ((array < 0, "not be negative"), (array % 1 != 0, "be whole numbers")):
+            if wrong.any():
+                row, column = (int(i) for i in np.argwhere(wrong)[0])
+                raise DataError(
+                    f"counts must {rule}, but entry ({row}, {column}) is {array[row, column]:g}."
+                )
+        if array.max(initial=0) > 2**53:
+            raise DataError(
+                f"counts must be at most 2^53, but the largest is {array.max():g}: "
+                "beyond it doubles are no longer exact."
+            )
+        labels = list(range(len(array))) if states is None else _labels.unique_states(states)
+        if len(labels) != len(array):
+            raise DataError(
+                f"states must name the {len(array)} rows of counts, but there are {len(labels)}."
+            )
+        return cls(read_only(array.astype(np.int64)), tuple(labels))
+
+    @property
+    def total(self) -> int:
+        """Number of transitions, the paper's T."""
+        return int(self.matrix.sum())
+
+    @property
+    def trajectories(self) -> int | None:
+        """Number of trajectories, or None where only the counts are known."""
+        return None if self.closing is None else int(self.closing.sum())
+
+    @property
+    def initial(self) -> IntArray | None:
+        """How many trajectories began in each state, or None where that is not known."""
+        return None if self.closing is None else np.sum(self.closing, axis=0)
+
+    @property
+    def final(self) -> IntArray | None:
+        """How many trajectories ended in each state, or None where that is not known."""
+        return None if self.closing is None else np.sum(self.closing, axis=1)
+
+    @property
+    def visits(self) -> IntArray:
+        """How often each state was seen.
+
+        Where only the counts are known, the larger of departures and arrivals, which is at most
+        one visit short for each trajectory.
+        """
+        departures, arrivals = self.matrix.sum(axis=1), self.matrix.sum(axis=0)
+        initial = self.initial
+        visits: IntArray = (
+            np.maximum(departures, arrivals) if initial is None else arrivals + initial
+        )
+        return visits
+
+    @property
+    def unvisited(self) -> tuple[Hashable, ...]:
+        """States that were never left, so that their row is unknown.
+
+        A state in which a trajectory ended, and which was seen nowhere else, is among them.
+        """
+        return tuple(self.states[i] for i in np.flatnonzero(self.matrix.sum(axis=1) == 0))
+
+    def __repr__(self) -> str:
+        origin = "" if self.trajectories is None else f" from {_plural(self.trajectories)}"
+        missing = f", {len(self.unvisited)} never left" if self.unvisited else ""
+        return (
+            f"TransitionCounts({self.total} transitions{origin}, "
+            f"{len(self.states)} states{missing})"
+        )
+
+
+def _plural(trajectories: int) -> str:
+    return "1 trajectory" if trajectories == 1 else f"{trajectories} trajectories"
+
+
+def count_transitions(
+    trajectory: Any, *, states: Sequence[Hashable] | None = None
+) -> TransitionCounts:
+    """Count the transitions of one trajectory, or of several that belong to the same chain.
+
+    Parameters
+    ----------
+    trajectory : sequence of labels, or a list of such sequences
+        Lists, numpy arrays, pandas or polars series; labels may be any hashable things. No
+        transition is counted from the end of one trajectory to the beginning of the next.
+    states : labels, optional
+        The states and their order. By default the labels found, sorted where they can be.
+
+    Returns
+    -------
+    TransitionCounts
+        ``matrix[i, j] = #{t : ξ_{t−1} = i, ξ_t = j}``, T times the paper's estimator of the doublet
+        distribution.
+
+    Raises
+    ------
+    DataError
+        If a label is missing or unknown, if nothing was followed by anything, or if the
+        trajectories never leave one single state.
+
+    Examples
+    --------
+    H→T, T→T and T→H are three transitions:
+
+    >>> from markovdro import count_transitions
+    >>> counts = count_transitions(["H", "T", "T", "H"])
+    >>> counts.states
+    ('H', 'T')
+    >>> counts.matrix
+    array([[0, 1],
+           [1, 1]])
+    """
+    trajectories = _labels.split_trajectories(trajectory)
+    labels = _labels.join(trajectories)
+    _labels.check_complete(labels)
+    found, codes = _labels.factorize(labels)
+    names, number = _labels.number_states(found, states)
+    if not np.array_equal(number, np.arange(number.size)):
+        codes = number[codes]
+    lengths = np.array([t.size for t in trajectories if t.size], dtype=np.intp)
+    total = int(lengths.sum()) - len(lengths)
+    if total <= 0:
+        raise DataError(
+            "there is no transition to count: a trajectory must hold at least two observations."
+        )
+    if len(names) < 2:
+        raise DataError(
+            f"the trajectory never leaves the one state {names[0]!r}; "
+            "give every possible state through the argument states."
+        )
+    return _count(codes, lengths, names)
+
+
+def _count(
+    codes: _labels.CodeArray, lengths: _labels.CodeArray, names: tuple[Hashable, ...]
+) -> TransitionCounts:
+    size = len(names)
+    ends = np.cumsum(lengths) - 1
+    doublets = codes[:-1] * size
+    doublets += codes[1:]
+    if len(lengths) > 1:
+        doublets = np.delete(doublets, ends[:-1])
+    closing = codes[ends] * size + codes[ends - lengths + 1]
+    return TransitionCounts(
+        matrix=_histogram(doublets, size), states=names, closing=_histogram(closing, size)
+    )
+
+
+def _histogram(pairs: _labels.CodeArray, size: int) -> IntArray:
+    counted = np.bincount(pairs, minlength=size * size).astype(np.int64, copy=False)
+    matrix: IntArray = read_only(counted.reshape(size, size))
+    return matrix

@@ -1,0 +1,206 @@
+"""From what a user calls a trajectory to one array of labels, and from labels to state numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovdro.errors import DataError
+
+LabelArray = npt.NDArray[Any]
+CodeArray = npt.NDArray[np.intp]
+
+# More states than this cannot be meant: the d×d matrices alone would fill several gigabytes.
+MOST_STATES = 20_000
+
+
+def split_trajectories(data: Any) -> list[LabelArray]:
+    """Return one label array for each trajectory in the data.
+
+    A list or tuple whose entries are lists, arrays or series holds several trajectories; anything
+    else is one. Tuples are labels, not trajectories, because labels may be any hashable thing.
+    """
+    if isinstance(data, list | tuple) and any(_is_trajectory(item) for item in data):
+        for position, item in enumerate(data):
+            if not _is_trajectory(item):
+                raise DataError(
+                    f"the list mixes trajectories and labels: entry {position} is {item!r}; "
+                    "pass one trajectory, or a list of lists, arrays or series."
+                )
+        return [_label_array(item) for item in data]
+    return [_label_array(data)]
+
+
+def _is_trajectory(item: Any) -> bool:
+    if isinstance(item, np.ndarray):
+        return item.ndim > 0
+    return isinstance(item, list) or hasattr(item, "to_numpy")
+
+
+def _label_array(trajectory: Any) -> LabelArray:
+    if isinstance(trajectory, str | bytes):
+        raise DataError(
+            f"a trajectory must be a sequence of labels, but is the text {trajectory!r}; "
+            "pass list(text) to take each character as a label."
+        )
+    if hasattr(trajectory, "columns"):
+        raise DataError(
+            "a trajectory must be one column, but is a table with columns "
+            f"{list(trajectory.columns)}; pass the column of states."
+        )
+    if hasattr(trajectory, "to_numpy"):
+        trajectory = trajectory.to_numpy()
+    if isinstance(trajectory, np.ndarray):
+        if trajectory.ndim != 1:
+            raise DataError(
+                f"a trajectory must be one-dimensional, but has shape {trajectory.shape}; "
+                "pass list(array) to take each row as a trajectory."
+            )
+        return trajectory
+    if not isinstance(trajectory, Iterable):
+        raise DataError(
+            f"a trajectory must be a sequence of labels, but is {trajectory!r} "
+            f"({type(trajectory).__name__})."
+        )
+    return _array_of_labels(list(trajectory))
+
+
+def _array_of_labels(labels: list[Any]) -> LabelArray:
+    """Plain numbers become a number array; every other label stays the object that it is."""
+    kinds = set(map(type, labels))
+    if kinds == {int} or (kinds and kinds <= {int, float}):
+        try:
+            return np.array(labels)
+        except OverflowError:  # integers beyond 64 bits are labels like any other
+            pass
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def join(trajectories: list[LabelArray]) -> LabelArray:
+    """Put the trajectories end to end without letting numbers become text."""
+    if not trajectories:
+        raise DataError("there is no trajectory: the list is empty.")
+    if len(trajectories) == 1:
+        return trajectories[0]
+    filled = [t for t in trajectories if t.size]
+    if len({_family(t) for t in filled}) > 1:
+        return _array_of_labels(list(chain.from_iterable(t.tolist() for t in filled)))
+    return np.concatenate(filled) if filled else trajectories[0]
+
+
+def _family(array: LabelArray) -> str:
+    return "number" if array.dtype.kind in "iuf" else array.dtype.kind
+
+
+def check_complete(labels: LabelArray) -> None:
+    """Refuse None, NaN, NaT and infinities, naming the first."""
+    kind = labels.dtype.kind
+    if kind == "f":
+        missing = ~np.isfinite(labels)
+    elif kind in "mM":
+        missing = np.isnat(labels)
+    elif kind == "O":
+        missing = np.fromiter(map(_is_missing, labels), dtype=bool, count=labels.size)
+    else:
+        return
+    if missing.any():
+        position = int(np.argmax(missing))
+        raise DataError(
+            f"the trajectory holds {labels[position]!s} at position {position}; "
+            "remove missing observations, or split the trajectory there."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None:
+        return True
+    if isinstance(label, float):
+        return not math.isfinite(label)
+    try:
+        return bool(label != label)  # NaN in any of its types  # noqa: PLR0124
+    except (TypeError, ValueError):  # pandas.NA refuses to be compared
+        return True
+
+
+def factorize(labels: LabelArray) -> tuple[list[Hashable], CodeArray]:
+    """Return the distinct labels and, for each entry, the number of its label."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        try:
+            index = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        except TypeError as error:
+            raise DataError(f"labels must be hashable, but {error}.") from None
+        codes = np.fromiter(map(index.__getitem__, labels), dtype=np.intp, count=labels.size)
+        return list(index), codes
+    if kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < 4 * labels.size + 1000:
+            return _factorize_integers(labels, low, high)
+    values, codes = np.unique(labels, return_inverse=True)
+    return values.tolist(), codes.astype(np.intp, copy=False)
+
+
+def _factorize_integers(
+    labels: LabelArray, low: int, high: int
+) -> tuple[list[Hashable], CodeArray]:
+    """Integers in a narrow range: a table of the range does what sorting would, in one pass."""
+    # Unsigned and short integers could overflow in the difference.
+    offsets = labels.astype(np.intp, copy=False) - low if high < 2**62 else labels - labels.min()
+    present = np.bincount(offsets.astype(np.intp, copy=False), minlength=high - low + 1) > 0
+    code_of = np.cumsum(present, dtype=np.intp) - 1
+    values: list[Hashable] = [low + int(offset) for offset in np.flatnonzero(present)]
+    return values, code_of[offsets]
+
+
+def number_states(
+    found: list[Hashable], states: Sequence[Hashable] | None
+) -> tuple[tuple[Hashable, ...], CodeArray]:
+    """Fix the order of the states, and give the number of each label that was found.
+
+    Without ``states`` the labels are sorted; labels that cannot be compared keep the order in
+    which they first appear.
+    """
+    if states is None:
+        try:
+            ordered = sorted(found)  # type: ignore[type-var]
+        except TypeError:
+            ordered = found
+    else:
+        ordered = unique_states(states)
+    if len(ordered) > MOST_STATES:
+        raise DataError(
+            f"the trajectory holds {len(ordered)} distinct labels, more than the {MOST_STATES} "
+            "states that a finite chain can have here; put the values into classes first."
+        )
+    index = {label: number for number, label in enumerate(ordered)}
+    unknown = [label for label in found if label not in index]
+    if unknown:
+        raise DataError(
+            f"the label {unknown[0]!r} is not among the given states; "
+            "add it to states, or remove it from the trajectory."
+        )
+    return tuple(ordered), np.array([index[label] for label in found], dtype=np.intp)
+
+
+def unique_states(states: Iterable[Hashable]) -> list[Hashable]:
+    """Return the given states as a list, refusing repetitions and missing labels."""
+    if hasattr(states, "tolist"):
+        states = states.tolist()
+    ordered = list(states)
+    if any(_is_missing(state) for state in ordered):
+        raise DataError("states must not hold missing values (None, NaN or infinity).")
+    try:
+        repeated = len(set(ordered)) < len(ordered)
+    except TypeError as error:
+        raise DataError(f"states must be hashable, but {error}.") from None
+    if repeated:
+        twice = next(state for state in ordered if ordered.count(state) > 1)
+        raise DataError(f"each state must be given once, but {twice!r} is repeated.")
+    return ordered

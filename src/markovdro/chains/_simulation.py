@@ -1,0 +1,75 @@
+"""Simulated trajectories of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovdro._inputs import transition_matrix, whole_number
+from markovdro.chains._labels import unique_states
+from markovdro.chains._stationary import stationary_law
+from markovdro.errors import InputError
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    transition: Any,
+    transitions: int,
+    *,
+    seed: int | np.random.Generator,
+    start: Hashable | None = None,
+    states: Sequence[Hashable] | None = None,
+) -> npt.NDArray[Any]:
+    """Draw a trajectory of a chain.
+
+    Parameters
+    ----------
+    transition : d × d, rows summing to one
+    transitions : int
+        Number of transitions T; the trajectory holds T + 1 observations.
+    seed : int or numpy.random.Generator
+    start : label, optional
+        The initial state. By default it is drawn from the stationary law.
+    states : labels, optional
+        By default 0, 1, …, d − 1.
+
+    Returns
+    -------
+    array of labels, ξ_0 to ξ_T
+
+    Examples
+    --------
+    >>> from markovdro import simulate
+    >>> simulate([[0.0, 1.0], [1.0, 0.0]], 3, seed=1, start="on", states=["on", "off"]).tolist()
+    ['on', 'off', 'on', 'off']
+    """
+    from markovdro.chains._elimination import walk
+
+    matrix = transition_matrix(transition)
+    steps = whole_number(transitions, "transitions", least=1)
+    labels = unique_states(range(len(matrix)) if states is None else states)
+    if len(labels) != len(matrix):
+        raise InputError(
+            f"states must name the {len(matrix)} rows of transition, but there are {len(labels)}."
+        )
+    number = {label: code for code, label in enumerate(labels)}
+    if start is not None and start not in number:
+        raise InputError(f"start must be one of the states, but is {start!r}.")
+    rng = np.random.default_rng(seed)
+    first = (
+        int(rng.choice(len(matrix), p=stationary_law(matrix))) if start is None else number[start]
+    )
+    cumulative = matrix.cumsum(axis=1)
+    # Rounding must not leave a gap below one, nor give it to a state that cannot follow.
+    cumulative[cumulative >= cumulative[:, -1:]] = 1.0
+    path = np.empty(steps + 1, dtype=np.intp)
+    walk(cumulative, first, rng.random(steps), path)
+    if states is None:
+        return path
+    lookup = np.empty(len(labels), dtype=object)
+    lookup[:] = labels
+    return lookup[path]

@@ -1,0 +1,188 @@
+"""What a worst-case problem returns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from markovdro._inputs import FloatArray
+from markovdro.chains import Estimate
+from markovdro.errors import MarkovDROWarning
+
+__all__ = ["Status", "WorstCase", "WorstCaseBatch"]
+
+
+class Status(StrEnum):
+    """Why a solver stopped, and what its value is worth."""
+
+    CERTIFIED = "certified"
+    """No chain of the ambiguity set loses more, to within the tolerance: this is proven."""
+    TRIVIAL = "trivial"
+    """The value is the largest loss, to 1e-9 of the loss range: the radius allows everything."""
+    STATIONARY = "stationary"
+    """No small change of the chain loses more. A larger loss elsewhere is not excluded."""
+    TIME_LIMIT = "time limit"
+    """Time ran out; the value is reached, the bound proven."""
+    ITERATION_LIMIT = "iteration limit"
+    """Iterations ran out; the value is reached, the bound proven."""
+    STALLED = "stalled"
+    """No better step was found before the tolerance was met: rounding, or an inexact oracle."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorstCase:
+    """The largest long-run loss found over an ambiguity set, the chain that has it, and a bound.
+
+    Attributes
+    ----------
+    value : float
+        ``π·L`` of the chain ``transition``, which lies in the ambiguity set. In units of the loss.
+    bound : float
+        Proven: no chain of the ambiguity set loses more.
+    stationarity : float
+        The Frank-Wolfe gap ``max_S Σ_ij π_i h_j (S − P)_ij`` at ``transition``: by how much the
+        linearised loss could still rise. Zero at a stationary point, which need not be the global
+        worst case.
+    status : Status
+    transition, stationary : arrays
+        The worst chain found, and its stationary law π.
+    nominal : float
+        The long-run loss ``π·L`` of the estimated chain P' itself.
+    divergence : float
+        ``Σ_i α_i KL(P'_i ‖ P_i)`` of ``transition``, at most ``radius``.
+    radius : float
+        In nats per transition.
+    tolerance : float
+        What was asked for, as a fraction of the loss range.
+    loss : array
+    estimate : Estimate
+    method, ambiguity : str
+    iterations : int
+        Frank-Wolfe steps, over all starts.
+    seconds : float
+        Wall-clock time.
+    """
+
+    value: float
+    bound: float
+    stationarity: float
+    status: Status
+    transition: FloatArray
+    stationary: FloatArray
+    nominal: float
+    divergence: float
+    radius: float
+    tolerance: float
+    loss: FloatArray
+    estimate: Estimate
+    method: str
+    ambiguity: str
+    iterations: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """How far the value can be from the truth: ``bound − value``, never negative."""
+        return self.bound - self.value
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap is within the tolerance, so that the worst case is proven global."""
+        return self.gap <= self.tolerance * float(np.ptp(self.loss))
+
+    @property
+    def states(self) -> tuple[Hashable, ...]:
+        """The labels, in the order of the arrays."""
+        return self.estimate.states
+
+    @property
+    def warnings(self) -> tuple[MarkovDROWarning, ...]:
+        """What makes the estimate behind it doubtful."""
+        return self.estimate.warnings
+
+    def __repr__(self) -> str:
+        proven = "proven global" if self.certified else f"unproven up to {self.bound:.6g}"
+        lines = [
+            f"worst case   {self.value:.6g}  ({self.status}, {proven})",
+            f"estimated    {self.nominal:.6g}",
+            f"radius       {self.radius:.4g} nats, {self.divergence:.4g} used ({self.ambiguity})",
+            f"method       {self.method}, {self.iterations} steps, {self.seconds:.3g} s",
+        ]
+        lines += [f"warning      {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorstCaseBatch:
+    """Many worst cases that were solved in one call.
+
+    ``batch[m]`` is the m-th as a :class:`WorstCase`; the arrays hold one entry for each.
+
+    Attributes
+    ----------
+    values, bounds, stationarities, nominals, radii : arrays, n
+        As in :class:`WorstCase`.
+    statuses : tuple of Status
+    transitions : array, n × d × d
+    stationaries : array, n × d
+    iterations : array of integers, n
+    losses : array, n × d
+    estimates : tuple of Estimate
+    seconds : float
+        Wall-clock time of the whole call.
+    """
+
+    values: FloatArray
+    bounds: FloatArray
+    stationarities: FloatArray
+    statuses: tuple[Status, ...]
+    transitions: FloatArray
+    stationaries: FloatArray
+    nominals: FloatArray
+    radii: FloatArray
+    iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
+    losses: FloatArray
+    estimates: tuple[Estimate, ...]
+    tolerance: float
+    method: str
+    ambiguity: str
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.statuses)
+
+    def __iter__(self) -> Iterator[WorstCase]:
+        return (self[m] for m in range(len(self)))
+
+    def __getitem__(self, m: int) -> WorstCase:
+        from markovdro.ambiguity import ConditionalEntropyBall
+
+        if not -len(self) <= m < len(self):
+            raise IndexError(f"there are {len(self)} worst cases; there is none at {m}")
+        ball = ConditionalEntropyBall(self.estimates[m], float(self.radii[m]))
+        return WorstCase(
+            value=float(self.values[m]),
+            bound=float(self.bounds[m]),
+            stationarity=float(self.stationarities[m]),
+            status=self.statuses[m],
+            transition=self.transitions[m],
+            stationary=self.stationaries[m],
+            nominal=float(self.nominals[m]),
+            divergence=ball.divergence(self.transitions[m]),
+            radius=ball.radius,
+            tolerance=self.tolerance,
+            loss=self.losses[m],
+            estimate=self.estimates[m],
+            method=self.method,
+            ambiguity=self.ambiguity,
+            iterations=int(self.iterations[m]),
+            seconds=self.seconds / len(self),
+        )
+
+    def __repr__(self) -> str:
+        counted = {status: self.statuses.count(status) for status in dict.fromkeys(self.statuses)}
+        shown = ", ".join(f"{count} {status}" for status, count in counted.items())
+        return f"WorstCaseBatch({len(self)} worst cases: {shown}; {self.seconds:.3g} s)"

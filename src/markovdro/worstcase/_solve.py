@@ -1,0 +1,335 @@
+"""The worst long-run loss over an ambiguity set: one, many, or along a path of radii."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from markovdro._inputs import FloatArray, loss_vector, radius_value, transition_matrix
+from markovdro.ambiguity import ConditionalEntropyBall
+from markovdro.chains import Estimate
+from markovdro.errors import InputError
+from markovdro.worstcase._multistart import Found, Problem, find, find_many
+from markovdro.worstcase._options import (
+    DEFAULT_STARTS,
+    DEFAULT_TOLERANCE,
+    MOST_ITERATIONS,
+    Options,
+    check_options,
+)
+from markovdro.worstcase._result import WorstCase, WorstCaseBatch
+
+__all__ = ["worst_case", "worst_case_batch", "worst_case_path"]
+
+
+def worst_case(
+    loss: Any,
+    estimate: Estimate,
+    radius: float,
+    *,
+    ambiguity: str = "conditional-entropy",
+    method: str = "auto",
+    starts: int = DEFAULT_STARTS,
+    tolerance: float = DEFAULT_TOLERANCE,
+    time_limit: float | None = None,
+    start: Any = None,
+    max_iterations: int = MOST_ITERATIONS,
+    threads: int | None = None,
+    callback: Callable[[int, float, float], None] | None = None,
+) -> WorstCase:
+    """Find the worst long-run expected loss over all chains near the estimated one.
+
+    Parameters
+    ----------
+    loss : d numbers
+        ``L_i``, the loss of the decision in state i. Any unit.
+    estimate : Estimate
+        The chain at the centre: P', its row weights α and the transitions that are possible.
+    radius : float
+        r ≥ 0, in nats per transition.
+    ambiguity : "conditional-entropy"
+        All P with ``Σ_i α_i KL(P'_i ‖ P_i) ≤ r``.
+    method : "auto", "frank-wolfe" or "paper"
+        Frank-Wolfe with the exact oracle; or the paper's Algorithms 1 and 2 as printed, for
+        comparison, which use one start.
+    starts : int
+        How many starts: P' first, then the best traps (chains that spend all of r on making one
+        state sticky). The value reported is the best of all. ``starts=1`` is the paper's
+        Algorithm 1, which can miss half of the worst case.
+    tolerance : float
+        Stop at a Frank-Wolfe gap of this fraction of the loss range.
+    time_limit : float, optional
+        Seconds. Checked between steps, or between problems for chains of at most 100 states.
+    start : WorstCase or d × d matrix, optional
+        One more start, tried first; it is moved into the ball where it lies outside.
+    max_iterations : int
+        Largest number of steps from each start.
+    threads : int, optional
+        Threads for BLAS. By default whatever the caller lets BLAS use.
+    callback : function, optional
+        Called at each step with its number, the value and the Frank-Wolfe gap, in units of the
+        loss. Each start begins again at 0.
+
+    Returns
+    -------
+    WorstCase
+        ``max { Σ_i L_i π_i(P) }`` over the ambiguity set, as far as it was found, with the chain
+        that has it, and a proven upper bound.
+
+    Notes
+    -----
+    The gradient of the long-run loss is ``π_i h_j`` (stationary law times relative value), so that
+    a step costs one factorisation and one exact linear problem over the ball. The value is reached
+    by ``transition``, which lies in the ball; unless the status is certified or trivial, it
+    is not proven that no other chain of the ball loses more.
+
+    Examples
+    --------
+    A machine was down on 2 of 10 days. How often could it be down in the long run?
+
+    >>> from markovdro import count_transitions, estimate, worst_case
+    >>> days = ["up", "up", "up", "down", "up", "up", "up", "up", "down", "up"]
+    >>> chain = estimate(count_transitions(days, states=["up", "down"]), smoothing="laplace")
+    >>> result = worst_case([0.0, 1.0], chain, radius=0.05)
+    >>> round(result.nominal, 3), round(result.value, 3)
+    (0.308, 0.457)
+    """
+    options = check_options(
+        ambiguity=ambiguity,
+        method=method,
+        starts=starts,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+    )
+    chain = _estimate(estimate)
+    vector = loss_vector(loss, len(chain.states))
+    r = radius_value(radius)
+    warm = None if start is None else _warm_start(start, chain, r)
+    low, span = _scale(vector)
+
+    def watch(step: int, value: float, gap: float) -> None:
+        if callback is not None:
+            callback(step, low + span * value, span * gap)
+
+    problem = Problem((vector - low) / span, chain, r)
+    found = find(problem, options, warm, None if callback is None else watch)
+    return _collect([vector], [problem], [found], options)[0]
+
+
+def worst_case_batch(
+    losses: Any,
+    estimates: Estimate | Sequence[Estimate],
+    radii: Any,
+    *,
+    ambiguity: str = "conditional-entropy",
+    method: str = "auto",
+    starts: int = DEFAULT_STARTS,
+    tolerance: float = DEFAULT_TOLERANCE,
+    time_limit: float | None = None,
+    max_iterations: int = MOST_ITERATIONS,
+    threads: int | None = None,
+) -> WorstCaseBatch:
+    """Solve many worst-case problems in one call.
+
+    Parameters
+    ----------
+    losses : d numbers, or n × d
+    estimates : Estimate, or n of them over equally many states
+    radii : number, or n of them
+        Each of the three is given once for all problems, or once for each.
+    threads : int, optional
+        Problems of at most 100 states are shared out to this many threads; by default to as many
+        as BLAS may use.
+    ambiguity, method, starts, tolerance, time_limit, max_iterations
+        As in :func:`worst_case`. Problems that the time limit left untouched report the estimated
+        chain, with the status "time limit".
+
+    Returns
+    -------
+    WorstCaseBatch
+
+    Examples
+    --------
+    >>> from markovdro import Estimate, worst_case_batch
+    >>> coin = Estimate.from_doublets([[0.4, 0.1], [0.1, 0.4]])
+    >>> worst_case_batch([0.0, 1.0], coin, [0.0, 0.01, 0.1]).values.round(3).tolist()
+    [0.5, 0.639, 0.882]
+    """
+    options = check_options(
+        ambiguity=ambiguity,
+        method=method,
+        starts=starts,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+    )
+    vectors, problems = _broadcast(losses, estimates, radii)
+    return _collect(vectors, problems, find_many(problems, options), options)
+
+
+def worst_case_path(
+    loss: Any,
+    estimate: Estimate,
+    radii: Any,
+    *,
+    ambiguity: str = "conditional-entropy",
+    starts: int = DEFAULT_STARTS,
+    tolerance: float = DEFAULT_TOLERANCE,
+    time_limit: float | None = None,
+    max_iterations: int = MOST_ITERATIONS,
+    threads: int | None = None,
+) -> WorstCaseBatch:
+    """Follow the worst case over a grid of radii.
+
+    The radii are solved from the smallest to the largest, each from the worst chain of the one
+    before as well as from the usual starts, so that the values never fall as the radius grows.
+
+    Parameters
+    ----------
+    loss, estimate : as in :func:`worst_case`
+    radii : numbers
+        In any order, in which the results come back.
+    ambiguity, starts, tolerance, time_limit, max_iterations, threads
+        As in :func:`worst_case`; the time limit is for the whole path.
+
+    Returns
+    -------
+    WorstCaseBatch
+
+    Examples
+    --------
+    >>> from markovdro import Estimate, worst_case_path
+    >>> coin = Estimate.from_doublets([[0.4, 0.1], [0.1, 0.4]])
+    >>> worst_case_path([0.0, 1.0], coin, [0.1, 0.01]).values.round(3).tolist()
+    [0.882, 0.639]
+    """
+    options = check_options(
+        ambiguity=ambiguity,
+        method="auto",
+        starts=starts,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        max_iterations=max_iterations,
+        threads=threads,
+    )
+    vectors, problems = _broadcast(
+        loss_vector(loss, len(_estimate(estimate).states)), estimate, radii
+    )
+    found: dict[int, Found] = {}
+    warm: FloatArray | None = None
+    for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
+        found[m] = find(problems[m], options, warm)
+        warm = found[m].transition
+    return _collect(vectors, problems, [found[m] for m in range(len(problems))], options)
+
+
+def _estimate(value: Any) -> Estimate:
+    if not isinstance(value, Estimate):
+        raise InputError(
+            f"estimate must be an Estimate, but is {type(value).__name__}; make one by "
+            "estimate(count_transitions(trajectory)), or by Estimate.from_doublets(matrix)."
+        )
+    return value
+
+
+def _scale(loss: FloatArray) -> tuple[float, float]:
+    """Return the loss that becomes 0 and the range that becomes 1; the largest loss becomes 1."""
+    high = float(loss.max())
+    span = high - float(loss.min()) or 1.0
+    return high - span, span
+
+
+def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
+    matrix = transition_matrix(start.transition if isinstance(start, WorstCase) else start, "start")
+    if matrix.shape != chain.transition.shape:
+        raise InputError(
+            f"start must have the shape {chain.transition.shape} of the estimate, "
+            f"but has {matrix.shape}."
+        )
+    if (matrix[~chain.support] > 0).any():
+        raise InputError("start uses a transition that the support of the estimate excludes.")
+    return ConditionalEntropyBall(chain, radius).pull_inside(matrix)
+
+
+def _broadcast(
+    losses: Any, estimates: Estimate | Sequence[Estimate], radii: Any
+) -> tuple[list[FloatArray], list[Problem]]:
+    """Line up losses, estimates and radii, each given once or once for each problem."""
+    chains = [_estimate(e) for e in ([estimates] if isinstance(estimates, Estimate) else estimates)]
+    size = len(chains[0].states) if chains else 0
+    if any(len(e.states) != size for e in chains):
+        raise InputError("all estimates of a batch must have equally many states.")
+    rows = _rows(losses) if chains else []
+    vectors = [loss_vector(row, size, f"loss {m}") for m, row in enumerate(rows)]
+    values = [radius_value(value, f"radius {m}") for m, value in enumerate(np.atleast_1d(radii))]
+    lengths = {"estimates": len(chains), "losses": len(vectors), "radii": len(values)}
+    for name, length in lengths.items():
+        if length == 0:
+            raise InputError(f"{name} must hold at least one entry, but is empty.")
+    count = max(lengths.values())
+    for name, length in lengths.items():
+        if length not in {1, count}:
+            raise InputError(
+                f"losses, estimates and radii must each be given once or {count} times, "
+                f"but there are {length} {name}."
+            )
+    scaled = []
+    for vector in vectors:
+        low, span = _scale(vector)
+        scaled.append((vector - low) / span)
+    repeat = _repeat(count)
+    return repeat(vectors), [
+        Problem(vector, chain, radius)
+        for vector, chain, radius in zip(
+            repeat(scaled), repeat(chains), repeat(values), strict=True
+        )
+    ]
+
+
+def _rows(losses: Any) -> list[Any]:
+    """Return the losses one by one: a table has one in each row, a vector is one itself."""
+    entries = list(losses.to_numpy() if hasattr(losses, "to_numpy") else losses)
+    return entries if not entries or np.ndim(entries[0]) > 0 else [losses]
+
+
+def _repeat(count: int) -> Callable[[list[Any]], list[Any]]:
+    return lambda things: things * count if len(things) == 1 else things
+
+
+def _collect(
+    losses: list[FloatArray], problems: list[Problem], found: list[Found], options: Options
+) -> WorstCaseBatch:
+    """Bring the results back to the units of the losses, with the bound that is proven."""
+    low = np.array([_scale(loss)[0] for loss in losses])
+    span = np.array([_scale(loss)[1] for loss in losses])
+    highest = np.array([loss.max() for loss in losses])
+    nominals = low + span * np.array([f.nominal for f in found])
+    radii = np.array([p.radius for p in problems])
+    # No chain loses more than the largest loss; at radius 0 there is only the estimated one.
+    bounds = np.where(radii == 0, np.minimum(nominals, highest), highest)
+    batch = WorstCaseBatch(
+        values=np.minimum(low + span * np.array([f.value for f in found]), bounds),
+        bounds=bounds,
+        stationarities=span * np.maximum([f.gap for f in found], 0.0),
+        statuses=tuple(f.status for f in found),
+        transitions=np.array([f.transition for f in found]),
+        stationaries=np.array([f.stationary for f in found]),
+        nominals=np.minimum(nominals, highest),
+        radii=radii,
+        iterations=np.array([f.iterations for f in found]),
+        losses=np.array(losses),
+        estimates=tuple(p.estimate for p in problems),
+        tolerance=options.tolerance,
+        method=options.method,
+        ambiguity=options.ambiguity,
+        seconds=options.seconds,
+    )
+    for array in vars(batch).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return batch
