@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from markovdro.worstcase._options import (
     check_options,
 )
 from markovdro.worstcase._result import WorstCase, WorstCaseBatch
+
+T = TypeVar("T")
 
 __all__ = ["worst_case", "worst_case_batch", "worst_case_path"]
 
@@ -106,18 +109,18 @@ def worst_case(
         threads=threads,
     )
     chain = _estimate(estimate)
-    vector = loss_vector(loss, len(chain.states))
+    losses = _Losses.of(loss_vector(loss, len(chain.states))[None, :])
     r = radius_value(radius)
     warm = None if start is None else _warm_start(start, chain, r)
-    low, span = _scale(vector)
+    low, span = float(losses.low[0]), float(losses.span[0])
 
     def watch(step: int, value: float, gap: float) -> None:
         if callback is not None:
             callback(step, low + span * value, span * gap)
 
-    problem = Problem((vector - low) / span, chain, r)
+    problem = Problem(losses.scaled[0], chain, r)
     found = find(problem, options, warm, None if callback is None else watch)
-    return _collect([vector], [problem], [found], options)[0]
+    return _collect(losses, [problem], [found], options)[0]
 
 
 def worst_case_batch(
@@ -168,8 +171,8 @@ def worst_case_batch(
         max_iterations=max_iterations,
         threads=threads,
     )
-    vectors, problems = _broadcast(losses, estimates, radii)
-    return _collect(vectors, problems, find_many(problems, options), options)
+    table, problems = _line_up(losses, estimates, radii)
+    return _collect(table, problems, find_many(problems, options), options)
 
 
 def worst_case_path(
@@ -217,15 +220,30 @@ def worst_case_path(
         max_iterations=max_iterations,
         threads=threads,
     )
-    vectors, problems = _broadcast(
-        loss_vector(loss, len(_estimate(estimate).states)), estimate, radii
-    )
+    losses, problems = _line_up(loss_vector(loss, len(_estimate(estimate).states)), estimate, radii)
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
         found[m] = find(problems[m], options, warm)
         warm = found[m].transition
-    return _collect(vectors, problems, [found[m] for m in range(len(problems))], options)
+    return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """Losses in rows, and the same scaled to [0, 1]; equal losses become 1."""
+
+    given: FloatArray
+    low: FloatArray
+    span: FloatArray
+    scaled: FloatArray
+
+    @classmethod
+    def of(cls, given: FloatArray) -> _Losses:
+        high, span = given.max(axis=1), np.ptp(given, axis=1)
+        span[span == 0] = 1.0
+        low = high - span
+        return cls(given, low, span, (given - low[:, None]) / span[:, None])
 
 
 def _estimate(value: Any) -> Estimate:
@@ -235,13 +253,6 @@ def _estimate(value: Any) -> Estimate:
             "estimate(count_transitions(trajectory)), or by Estimate.from_doublets(matrix)."
         )
     return value
-
-
-def _scale(loss: FloatArray) -> tuple[float, float]:
-    """Return the loss that becomes 0 and the range that becomes 1; the largest loss becomes 1."""
-    high = float(loss.max())
-    span = high - float(loss.min()) or 1.0
-    return high - span, span
 
 
 def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
@@ -256,18 +267,17 @@ def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
     return ConditionalEntropyBall(chain, radius).pull_inside(matrix)
 
 
-def _broadcast(
+def _line_up(
     losses: Any, estimates: Estimate | Sequence[Estimate], radii: Any
-) -> tuple[list[FloatArray], list[Problem]]:
+) -> tuple[_Losses, list[Problem]]:
     """Line up losses, estimates and radii, each given once or once for each problem."""
     chains = [_estimate(e) for e in ([estimates] if isinstance(estimates, Estimate) else estimates)]
     size = len(chains[0].states) if chains else 0
     if any(len(e.states) != size for e in chains):
         raise InputError("all estimates of a batch must have equally many states.")
     rows = _rows(losses) if chains else []
-    vectors = [loss_vector(row, size, f"loss {m}") for m, row in enumerate(rows)]
     values = [radius_value(value, f"radius {m}") for m, value in enumerate(np.atleast_1d(radii))]
-    lengths = {"estimates": len(chains), "losses": len(vectors), "radii": len(values)}
+    lengths = {"estimates": len(chains), "losses": len(rows), "radii": len(values)}
     for name, length in lengths.items():
         if length == 0:
             raise InputError(f"{name} must hold at least one entry, but is empty.")
@@ -278,15 +288,16 @@ def _broadcast(
                 f"losses, estimates and radii must each be given once or {count} times, "
                 f"but there are {length} {name}."
             )
-    scaled = []
-    for vector in vectors:
-        low, span = _scale(vector)
-        scaled.append((vector - low) / span)
-    repeat = _repeat(count)
-    return repeat(vectors), [
-        Problem(vector, chain, radius)
-        for vector, chain, radius in zip(
-            repeat(scaled), repeat(chains), repeat(values), strict=True
+    table = _Losses.of(
+        np.array([loss_vector(row, size, f"loss {m}") for m, row in enumerate(rows)])
+    )
+    return table, [
+        Problem(loss, chain, radius)
+        for loss, chain, radius in zip(
+            _repeated(list(table.scaled), count),
+            _repeated(chains, count),
+            _repeated(values, count),
+            strict=True,
         )
     ]
 
@@ -297,32 +308,31 @@ def _rows(losses: Any) -> list[Any]:
     return entries if not entries or np.ndim(entries[0]) > 0 else [losses]
 
 
-def _repeat(count: int) -> Callable[[list[Any]], list[Any]]:
-    return lambda things: things * count if len(things) == 1 else things
+def _repeated(things: list[T], count: int) -> list[T]:
+    return things * count if len(things) == 1 else things
 
 
 def _collect(
-    losses: list[FloatArray], problems: list[Problem], found: list[Found], options: Options
+    losses: _Losses, problems: list[Problem], found: list[Found], options: Options
 ) -> WorstCaseBatch:
     """Bring the results back to the units of the losses, with the bound that is proven."""
-    low = np.array([_scale(loss)[0] for loss in losses])
-    span = np.array([_scale(loss)[1] for loss in losses])
-    highest = np.array([loss.max() for loss in losses])
-    nominals = low + span * np.array([f.nominal for f in found])
+    highest = losses.given.max(axis=1)
     radii = np.array([p.radius for p in problems])
+    nominals = np.minimum(losses.low + losses.span * np.array([f.nominal for f in found]), highest)
     # No chain loses more than the largest loss; at radius 0 there is only the estimated one.
-    bounds = np.where(radii == 0, np.minimum(nominals, highest), highest)
+    bounds = np.where(radii == 0, nominals, highest)
+    values = losses.low + losses.span * np.array([f.value for f in found])
     batch = WorstCaseBatch(
-        values=np.minimum(low + span * np.array([f.value for f in found]), bounds),
+        values=np.minimum(values, bounds),
         bounds=bounds,
-        stationarities=span * np.maximum([f.gap for f in found], 0.0),
+        stationarities=losses.span * np.maximum([f.gap for f in found], 0.0),
         statuses=tuple(f.status for f in found),
         transitions=np.array([f.transition for f in found]),
         stationaries=np.array([f.stationary for f in found]),
-        nominals=np.minimum(nominals, highest),
+        nominals=nominals,
         radii=radii,
         iterations=np.array([f.iterations for f in found]),
-        losses=np.array(losses),
+        losses=np.broadcast_to(losses.given, (len(found), losses.given.shape[1])),
         estimates=tuple(p.estimate for p in problems),
         tolerance=options.tolerance,
         method=options.method,
