@@ -63,7 +63,7 @@ def against_one_factorisation() -> Iterator[Limit]:
     for radius in (0.01, 0.1, 1.0):
         lu = timed(factorise)
         found = worst_case(given.loss, given.estimate, radius, starts=1)
-        ours = timed(lambda radius=radius: worst_case(given.loss, given.estimate, radius, starts=1))
+        ours = timed(partial(worst_case, given.loss, given.estimate, radius, starts=1))
         yield at_most(
             f"d = {size}, r = {radius:g}, one start, gap {found.stationarity / 10:.0e} "
             f"({found.status}): time over one LU with two solves",
@@ -82,7 +82,7 @@ def against_small_solves() -> Iterator[Limit]:
     one_by_one = timed(
         lambda: [np.linalg.solve(a, b) for a, b in zip(systems, losses, strict=True)]
     )
-    stacked = timed(lambda: np.linalg.solve(systems, losses[:, :, None]))
+    stacked = timed(partial(np.linalg.solve, systems, losses[:, :, None]))
     claim = "d = 10, r = 0.1, batch of 1000, {}: time over 1000 numpy.linalg.solve, {}"
     yield at_most(claim.format("one start", "one by one"), ours / one_by_one, 60)
     yield at_most(claim.format("one start", "in one call"), ours / stacked, 60)

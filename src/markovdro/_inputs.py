@@ -26,17 +26,27 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
+def _doubles(value: Any) -> FloatArray | None:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind in "cSUmM":
+            return None
+        # Adding zero turns -0.0, which prints badly, into 0.0.
+        array: FloatArray = np.array(given, dtype=np.float64, order="C") + 0.0
+    except (TypeError, ValueError):
+        return None
+    return array
+
+
 def float_array(value: Any, name: str, ndim: int) -> FloatArray:
     """Copy to a contiguous array of finite doubles with the given number of axes."""
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    try:
-        # Adding zero turns -0.0, which prints badly, into 0.0.
-        array = np.array(value, dtype=np.float64, order="C") + 0.0
-    except (TypeError, ValueError):
+    array = _doubles(value)
+    if array is None:
         raise InputError(
             f"{name} must be numbers, but holds something else ({type(value).__name__})."
-        ) from None
+        )
     if array.ndim != ndim:
         kind = {0: "one number", 1: "one-dimensional", 2: "a matrix"}[ndim]
         raise InputError(f"{name} must be {kind}, but has shape {array.shape}.")
@@ -82,6 +92,13 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
     if value < least:
         raise InputError(f"{name} must be at least {least}, but is {value}.")
     return int(value)
+
+
+def random_generator(seed: Any) -> np.random.Generator:
+    """Return the caller's generator, or a new one from the caller's seed."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(whole_number(seed, "seed", least=0))
 
 
 def transition_matrix(value: Any, name: str = "transition") -> FloatArray:

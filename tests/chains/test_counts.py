@@ -254,7 +254,7 @@ class TestFromMatrix:
             ("HT", r"counts must be numbers, but holds something else \(str\)"),
             ([["a", "b"], ["c", "d"]], "counts must be numbers, but holds something else"),
             ([[1, 2], [3]], "counts must be numbers, but holds something else"),
-            ([[1e300, 1], [1, 1]], r"counts must be at most 2\^53, but the largest is 1e\+300"),
+            ([[1e300, 1], [1, 1]], r"counts must be below 2\^53, but the largest is 1e\+300"),
             (np.array([[1j, 2], [3, 4]]), "counts must be numbers"),
         ],
     )
@@ -265,7 +265,7 @@ class TestFromMatrix:
 
     def test_never_rounds_a_count(self) -> None:
         # 2^53 + 1 is not a double; it is beyond the limit that the message of from_matrix gives.
-        with pytest.raises(DataError, match=r"counts must be at most 2\^53"):
+        with pytest.raises(DataError, match=r"counts must be below 2\^53"):
             TransitionCounts.from_matrix(np.array([[2**53 + 1, 1], [1, 1]]))
 
     @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ class TestBadInput:
         ("support", "message"),
         [
             ([[1, 1]], r"support must have the shape \(2, 2\) of the counts, but has \(1, 2\)"),
-            (True, r"support must have the shape \(2, 2\) of the counts, but has \(\)"),
+            (True, r"support must be a matrix, but has shape \(\)"),
             ([[True, True], [True]], "support must"),
             ([[True, float("nan")], [True, True]], "support must"),
             ([["True", "True"], ["True", "False"]], "support must"),

@@ -306,7 +306,7 @@ NO_TRANSITION = "no transition to count: a trajectory must hold at least two obs
             "the trajectory holds NaT at position 1",
         ),
         ([np.datetime64("2020-01-01"), np.datetime64("NaT")], "the trajectory holds NaT at"),
-        ([[1, 2], [2, None]], "the trajectory holds None at position"),
+        ([[1, 2], [2, None]], "trajectory 1 holds None at position 1"),
         ("HTTH", r"but is the text 'HTTH'; pass list\(text\) to take each character"),
         (b"HTTH", "but is the text b'HTTH'"),
         (["HT", ["H", "T"]], "the list mixes trajectories and labels: entry 0 is 'HT'"),

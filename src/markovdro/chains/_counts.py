@@ -57,7 +57,7 @@ class TransitionCounts:
         5
         """
         array = float_array(counts, "counts", 2)
-        if array.shape[0] != array.shape[1]:
+        if array.shape[0] != array.shape[1] or array.size == 0:
             raise DataError(f"counts must be a square matrix, but have shape {array.shape}.")
         for wrong, rule in ((array < 0, "not be negative"), (array % 1 != 0, "be whole numbers")):
             if wrong.any():
@@ -65,10 +65,10 @@ class TransitionCounts:
                 raise DataError(
                     f"counts must {rule}, but entry ({row}, {column}) is {array[row, column]:g}."
                 )
-        if array.max(initial=0) > 2**53:
+        if array.max() >= _labels.EXACT:
             raise DataError(
-                f"counts must be at most 2^53, but the largest is {array.max():g}: "
-                "beyond it doubles are no longer exact."
+                f"counts must be below 2^53, but the largest is {array.max():g}: "
+                "from there on doubles are no longer exact."
             )
         labels = list(range(len(array))) if states is None else _labels.unique_states(states)
         if len(labels) != len(array):
@@ -171,12 +171,13 @@ def count_transitions(
     """
     trajectories = _labels.split_trajectories(trajectory)
     labels = _labels.join(trajectories)
-    _labels.check_complete(labels)
+    lengths = np.array([t.size for t in trajectories], dtype=np.intp)
+    _labels.check_complete(labels, lengths)
     found, codes = _labels.factorize(labels)
     names, number = _labels.number_states(found, states)
     if not np.array_equal(number, np.arange(number.size)):
         codes = number[codes]
-    lengths = np.array([t.size for t in trajectories if t.size], dtype=np.intp)
+    lengths = lengths[lengths > 0]
     total = int(lengths.sum()) - len(lengths)
     if total <= 0:
         raise DataError(

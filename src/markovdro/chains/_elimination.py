@@ -25,7 +25,7 @@ def anchor_state(transition: FloatArray, mass: FloatArray) -> int:
             for j in range(len(mass)):
                 if j != i:
                     leaving += transition[i, j]
-            ratio = mass[i] / (leaving + 1e-300)
+            ratio = mass[i] / max(leaving, 1e-300)
             if ratio > largest:
                 largest = ratio
                 best = i
@@ -59,9 +59,10 @@ def eliminate(
             work[a, b] = transition[i, b]
         work[a, 0], work[a, anchor] = work[a, anchor], work[a, 0]
     for k in range(size - 1, 0, -1):
-        leaving = 1e-300
+        leaving = 0.0
         for j in range(k):
             leaving += work[k, j]
+        leaving = leaving if leaving > 0.0 else 5e-324
         work[k, k] = leaving
         scale = 1.0 / leaving
         cost[k] *= scale

@@ -216,7 +216,12 @@ def estimate(
         raise DataError("all counts are zero: there is no transition to estimate from.")
     chosen = smoothing_named(smoothing)
     allowed = _support(support, counts.matrix, counts.states)
-    masses = chosen.masses(counts, allowed)
+    masses = float_array(chosen.masses(counts, allowed), "the smoothed masses", 2)
+    if masses.shape != allowed.shape or (masses < 0).any() or (masses[~allowed] > 0).any():
+        raise InputError(
+            f"the smoothing {chosen!r} must give each of the {allowed.shape} doublets a mass of at "
+            "least zero, and none outside the support."
+        )
     if (masses.sum(axis=1) == 0).any():
         raise UnvisitedStateError(
             f"the state {_first(counts.unvisited)} was never left, and this smoothing gives it no "
@@ -260,11 +265,14 @@ def _build(
 def _support(support: Any, masses: Any, states: tuple[Hashable, ...]) -> BoolArray:
     if support is None:
         return np.ones(masses.shape, dtype=bool)
-    allowed = np.array(support, dtype=bool)
-    if allowed.shape != masses.shape:
+    given = float_array(support, "support", 2)
+    if not np.isin(given, (0.0, 1.0)).all():
+        raise InputError("support must hold only True and False.")
+    if given.shape != masses.shape:
         raise InputError(
-            f"support must have the shape {masses.shape} of the counts, but has {allowed.shape}."
+            f"support must have the shape {masses.shape} of the counts, but has {given.shape}."
         )
+    allowed: BoolArray = given == 1.0
     broken = ~allowed & (masses > 0)
     if broken.any():
         i, j = np.argwhere(broken)[0]

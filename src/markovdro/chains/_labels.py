@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,9 @@ CodeArray = npt.NDArray[np.intp]
 
 # More states than this cannot be meant: the d×d matrices alone would fill several gigabytes.
 MOST_STATES = 20_000
+
+# Doubles hold every integer up to here; beyond, distinct labels could become one.
+EXACT = 2**53
 
 
 def split_trajectories(data: Any) -> list[LabelArray]:
@@ -39,7 +43,8 @@ def split_trajectories(data: Any) -> list[LabelArray]:
 def _is_trajectory(item: Any) -> bool:
     if isinstance(item, np.ndarray):
         return item.ndim > 0
-    return isinstance(item, list) or hasattr(item, "to_numpy")
+    # A pandas Timestamp has to_numpy too, but is one label.
+    return isinstance(item, list) or (hasattr(item, "to_numpy") and hasattr(item, "__len__"))
 
 
 def _label_array(trajectory: Any) -> LabelArray:
@@ -48,6 +53,14 @@ def _label_array(trajectory: Any) -> LabelArray:
             f"a trajectory must be a sequence of labels, but is the text {trajectory!r}; "
             "pass list(text) to take each character as a label."
         )
+    if isinstance(trajectory, set | frozenset | dict):
+        raise DataError(
+            f"a trajectory must be in order, but is a {type(trajectory).__name__}; pass a list."
+        )
+    if isinstance(trajectory, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(trajectory)
+        trajectory = trajectory.data.astype(object)
+        trajectory[hidden] = None
     if hasattr(trajectory, "columns"):
         raise DataError(
             "a trajectory must be one column, but is a table with columns "
@@ -72,12 +85,8 @@ def _label_array(trajectory: Any) -> LabelArray:
 
 def _array_of_labels(labels: list[Any]) -> LabelArray:
     """Plain numbers become a number array; every other label stays the object that it is."""
-    kinds = set(map(type, labels))
-    if kinds == {int} or (kinds and kinds <= {int, float}):
-        try:
-            return np.array(labels)
-        except OverflowError:  # integers beyond 64 bits are labels like any other
-            pass
+    if set(map(type, labels)) <= {int, float} and all(abs(x) <= EXACT for x in labels):
+        return np.array(labels)
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
     return array
@@ -85,24 +94,16 @@ def _array_of_labels(labels: list[Any]) -> LabelArray:
 
 def join(trajectories: list[LabelArray]) -> LabelArray:
     """Put the trajectories end to end without letting numbers become text."""
-    if not trajectories:
-        raise DataError("there is no trajectory: the list is empty.")
-    if len(trajectories) == 1:
-        return trajectories[0]
     filled = [t for t in trajectories if t.size]
-    if len({_family(t) for t in filled}) > 1:
+    if len({t.dtype.kind for t in filled}) > 1:
         return _array_of_labels(list(chain.from_iterable(t.tolist() for t in filled)))
-    return np.concatenate(filled) if filled else trajectories[0]
+    return np.concatenate(filled) if len(filled) > 1 else [*filled, *trajectories][0]
 
 
-def _family(array: LabelArray) -> str:
-    return "number" if array.dtype.kind in "iuf" else array.dtype.kind
-
-
-def check_complete(labels: LabelArray) -> None:
+def check_complete(labels: LabelArray, lengths: CodeArray) -> None:
     """Refuse None, NaN, NaT and infinities, naming the first."""
     kind = labels.dtype.kind
-    if kind == "f":
+    if kind in "fc":
         missing = ~np.isfinite(labels)
     elif kind in "mM":
         missing = np.isnat(labels)
@@ -111,9 +112,13 @@ def check_complete(labels: LabelArray) -> None:
     else:
         return
     if missing.any():
-        position = int(np.argmax(missing))
+        place = int(np.argmax(missing))
+        ends = np.cumsum(lengths)
+        number = int(np.searchsorted(ends, place, side="right"))
+        position = place - int(ends[number] - lengths[number])
+        name = "the trajectory" if len(lengths) == 1 else f"trajectory {number}"
         raise DataError(
-            f"the trajectory holds {labels[position]!s} at position {position}; "
+            f"{name} holds {labels[place]!s} at position {position}; "
             "remove missing observations, or split the trajectory there."
         )
 
@@ -121,9 +126,9 @@ def check_complete(labels: LabelArray) -> None:
 def _is_missing(label: Any) -> bool:
     if label is None:
         return True
-    if isinstance(label, float):
-        return not math.isfinite(label)
     try:
+        if isinstance(label, float | np.floating | Decimal):
+            return not math.isfinite(label)
         return bool(label != label)  # NaN in any of its types  # noqa: PLR0124
     except (TypeError, ValueError):  # pandas.NA refuses to be compared
         return True
@@ -144,7 +149,9 @@ def factorize(labels: LabelArray) -> tuple[list[Hashable], CodeArray]:
         if high - low < 4 * labels.size + 1000:
             return _factorize_integers(labels, low, high)
     values, codes = np.unique(labels, return_inverse=True)
-    return values.tolist(), codes.astype(np.intp, copy=False)
+    # Dates in nanoseconds have no counterpart in Python, and would become integers.
+    dates_as_integers = kind in "mM" and isinstance(values[:1].tolist()[0], int)
+    return list(values) if dates_as_integers else values.tolist(), codes.astype(np.intp, copy=False)
 
 
 def _factorize_integers(
@@ -193,6 +200,8 @@ def unique_states(states: Iterable[Hashable]) -> list[Hashable]:
     """Return the given states as a list, refusing repetitions and missing labels."""
     if hasattr(states, "tolist"):
         states = states.tolist()
+    if isinstance(states, str) or not isinstance(states, Iterable):
+        raise DataError(f"states must be a sequence of labels, but is {states!r}.")
     ordered = list(states)
     if any(_is_missing(state) for state in ordered):
         raise DataError("states must not hold missing values (None, NaN or infinity).")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovdro._inputs import transition_matrix, whole_number
+from markovdro._inputs import random_generator, transition_matrix, whole_number
 from markovdro.chains._labels import unique_states
 from markovdro.chains._stationary import stationary_law
 from markovdro.errors import InputError
@@ -57,11 +57,13 @@ def simulate(
             f"states must name the {len(matrix)} rows of transition, but there are {len(labels)}."
         )
     number = {label: code for code, label in enumerate(labels)}
-    if start is not None and start not in number:
+    if start is not None and start not in labels:
         raise InputError(f"start must be one of the states, but is {start!r}.")
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed)
     first = (
-        int(rng.choice(len(matrix), p=stationary_law(matrix))) if start is None else number[start]
+        int(rng.choice(len(matrix), p=stationary_law(matrix, method="gth")))
+        if start is None
+        else number[start]
     )
     cumulative = matrix.cumsum(axis=1)
     # Rounding must not leave a gap below one, nor give it to a state that cannot follow.

@@ -124,7 +124,7 @@ def smoothing_named(choice: str | Smoothing) -> Smoothing:
                 "or pass an object such as ZeroPerturbation(1e-4)."
             )
         return _NAMED[choice]
-    if not hasattr(choice, "masses"):
+    if isinstance(choice, type) or not hasattr(choice, "masses"):
         raise InputError(
             f"smoothing must be a name or a smoothing object, but is {choice!r}; "
             f"the names are {', '.join(sorted(_NAMED))}."

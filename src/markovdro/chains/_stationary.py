@@ -22,6 +22,9 @@ __all__ = [
 
 Method = Literal["lu", "gth"]
 
+# A pivot that keeps less than this share of its diagonal entry has lost that share of its digits.
+MOST_CANCELLATION = 1e-5
+
 
 @dataclass(frozen=True, eq=False)
 class LongRun:
@@ -47,7 +50,9 @@ def factorised(transition: FloatArray, loss: FloatArray, mass: FloatArray) -> Lo
 
     The system ``I − P`` is grounded at the state that holds most of the mass (its row and column
     are struck out), which leaves a nonsingular M-matrix. Its diagonal is summed from the
-    other entries, because ``1 − P_kk`` has no correct digit left where a state is very sticky.
+    other entries, because ``1 − P_kk`` has no correct digit left where a state is very sticky. A
+    pivot much smaller than its diagonal entry shows digits lost to cancellation, as in a chain of
+    several groups of states that are rarely exchanged; then state reduction takes over.
     """
     from scipy.linalg.lapack import dgetrf, dgetrs
 
@@ -63,12 +68,10 @@ def factorised(transition: FloatArray, loss: FloatArray, mass: FloatArray) -> Lo
     system[:, anchor] = 0.0
     system[anchor, anchor] = 1.0
     # The transpose is dominated by the diagonal in each column: pivoting finds nothing to swap.
-    lower_upper, pivots, info = dgetrf(system.T, overwrite_a=1)
-    if info != 0:
-        raise InputError(
-            "the transition matrix is too close to a chain with several closed classes "
-            f"(pivot {info} vanished); use method='gth'."
-        )
+    diagonal = system.diagonal().copy()
+    lower_upper, pivots, _ = dgetrf(system.T, overwrite_a=1)
+    if (np.abs(lower_upper.diagonal()) < MOST_CANCELLATION * diagonal).any():
+        return eliminated(transition, loss, mass)
     stationary, _ = dgetrs(lower_upper, pivots, inflow, trans=0)
     stationary = np.maximum(stationary, 0.0)
     stationary[anchor] = 1.0
@@ -109,8 +112,9 @@ def stationary_law(transition: Any, *, method: Method = "lu") -> FloatArray:
     ----------
     transition : d × d, rows summing to one
     method : "lu" or "gth"
-        One LU factorisation, or the elimination of Grassmann, Taksar and Heyman, which never
-        subtracts and is accurate in every digit for chains that almost fall apart.
+        One LU factorisation (where it loses no more than five digits), or the elimination of
+        Grassmann, Taksar and Heyman, which never subtracts and is accurate in every digit for
+        chains that almost fall apart.
 
     Returns
     -------
