@@ -85,8 +85,13 @@ def _label_array(trajectory: Any) -> LabelArray:
 
 def _array_of_labels(labels: list[Any]) -> LabelArray:
     """Plain numbers become a number array; every other label stays the object that it is."""
-    if set(map(type, labels)) <= {int, float} and all(abs(x) <= EXACT for x in labels):
-        return np.array(labels)
+    kinds = set(map(type, labels))
+    mixed = kinds == {int, float}
+    if kinds <= {int, float} and not (mixed and any(abs(x) > EXACT for x in labels)):
+        numbers = np.array(labels)
+        # Integers that fit no integer type come out as doubles or objects.
+        if kinds != {int} or numbers.dtype.kind in "iu":
+            return numbers
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
     return array
