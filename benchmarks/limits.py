@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
 from benchmarks.rivals import RIVALS
-from markovdro import worst_case, worst_case_batch
+from markovdro import count_transitions, worst_case, worst_case_batch
 from markovdro.ambiguity import restricted_support
 from markovdro.experiments import synthetic_problem
 from markovdro.worstcase._kernels import trap_exits, trap_values
@@ -183,7 +183,16 @@ def memory() -> Iterator[Limit]:
     yield Limit("d = 2000: peak memory of the process", f"{peak:.0f} MB", "≤ 2048 MB", peak <= 2048)
 
 
+def counting() -> Iterator[Limit]:
+    labels = np.random.default_rng(1).integers(0, 100, 10_000_001)
+    for name, log in (("array", labels), ("list", labels.tolist())):
+        seconds = timed(partial(count_transitions, log), repeats=3)
+        claim = f"10 million integer transitions counted, from a {name}"
+        yield Limit(claim, f"{seconds:.2f} s", "≤ 1 s", seconds <= 1)
+
+
 GROUPS = (
+    counting,
     against_one_factorisation,
     against_small_solves,
     against_other_methods,

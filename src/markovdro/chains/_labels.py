@@ -29,9 +29,9 @@ def split_trajectories(data: Any) -> list[LabelArray]:
     A list or tuple whose entries are lists, arrays or series holds several trajectories; anything
     else is one. Tuples are labels, not trajectories, because labels may be any hashable thing.
     """
-    if isinstance(data, list | tuple) and any(_is_trajectory(item) for item in data):
+    if isinstance(data, list | tuple) and any(map(_is_trajectory, set(map(type, data)))):
         for position, item in enumerate(data):
-            if not _is_trajectory(item):
+            if not _is_trajectory(type(item)):
                 raise DataError(
                     f"the list mixes trajectories and labels: entry {position} is {item!r}; "
                     "pass one trajectory, or a list of lists, arrays or series."
@@ -40,11 +40,10 @@ def split_trajectories(data: Any) -> list[LabelArray]:
     return [_label_array(data)]
 
 
-def _is_trajectory(item: Any) -> bool:
-    if isinstance(item, np.ndarray):
-        return item.ndim > 0
+def _is_trajectory(kind: type) -> bool:
     # A pandas Timestamp has to_numpy too, but is one label.
-    return isinstance(item, list) or (hasattr(item, "to_numpy") and hasattr(item, "__len__"))
+    series = hasattr(kind, "to_numpy") and hasattr(kind, "__len__")
+    return issubclass(kind, list | np.ndarray) or series
 
 
 def _label_array(trajectory: Any) -> LabelArray:
