@@ -13,16 +13,11 @@ from typing import Any, TypeVar
 
 import llvmlite.ir
 import numba
-import numpy as np
-import numpy.typing as npt
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "compiled", "fast_log_ratio", "source_stamp"]
+__all__ = ["compiled", "fast_log_ratio", "source_stamp"]
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered, which is what lets loops use vector units; infinities and NaN keep

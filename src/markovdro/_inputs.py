@@ -9,18 +9,15 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovdro._arrays import AnyArray, FloatArray
 from markovdro.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Rows that a user typed or read from a file may be this far from summing to one.
 ROW_SUM_TOLERANCE = 1e-8
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: AnyArray) -> AnyArray:
     """Return the array itself, locked: what a frozen result holds must not change."""
     array.setflags(write=False)
     return array

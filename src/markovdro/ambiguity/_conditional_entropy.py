@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from markovdro._inputs import FloatArray, float_array, radius_value, transition_matrix
+from markovdro._arrays import FloatArray
+from markovdro._inputs import float_array, radius_value, transition_matrix
 from markovdro.chains import Estimate
 from markovdro.errors import InputError
 

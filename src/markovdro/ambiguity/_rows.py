@@ -17,7 +17,8 @@ import math
 
 import numpy as np
 
-from markovdro._compiled import BoolArray, FloatArray, compiled, fast_log_ratio
+from markovdro._arrays import BoolArray, FloatArray
+from markovdro._compiled import compiled, fast_log_ratio
 
 __all__ = ["divergence", "linear_maximum"]
 

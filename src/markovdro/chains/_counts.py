@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovdro._arrays import CountArray, IndexArray
 from markovdro._inputs import float_array, read_only
 from markovdro.chains import _labels
 from markovdro.errors import DataError
 
 __all__ = ["TransitionCounts", "count_transitions"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +31,9 @@ class TransitionCounts:
         None where only the counts are known.
     """
 
-    matrix: IntArray
+    matrix: CountArray
     states: tuple[Hashable, ...]
-    closing: IntArray | None = None
+    closing: CountArray | None = None
 
     @classmethod
     def from_matrix(
@@ -88,17 +86,17 @@ class TransitionCounts:
         return None if self.closing is None else int(self.closing.sum())
 
     @property
-    def initial(self) -> IntArray | None:
+    def initial(self) -> CountArray | None:
         """How many trajectories began in each state, or None where that is not known."""
         return None if self.closing is None else np.sum(self.closing, axis=0)
 
     @property
-    def final(self) -> IntArray | None:
+    def final(self) -> CountArray | None:
         """How many trajectories ended in each state, or None where that is not known."""
         return None if self.closing is None else np.sum(self.closing, axis=1)
 
     @property
-    def visits(self) -> IntArray:
+    def visits(self) -> CountArray:
         """How often each state was seen.
 
         Where only the counts are known, the larger of departures and arrivals, which is at most
@@ -106,7 +104,7 @@ class TransitionCounts:
         """
         departures, arrivals = self.matrix.sum(axis=1), self.matrix.sum(axis=0)
         initial = self.initial
-        visits: IntArray = (
+        visits: CountArray = (
             np.maximum(departures, arrivals) if initial is None else arrivals + initial
         )
         return visits
@@ -191,9 +189,7 @@ def count_transitions(
     return _count(codes, lengths, names)
 
 
-def _count(
-    codes: _labels.CodeArray, lengths: _labels.CodeArray, names: tuple[Hashable, ...]
-) -> TransitionCounts:
+def _count(codes: IndexArray, lengths: IndexArray, names: tuple[Hashable, ...]) -> TransitionCounts:
     size = len(names)
     ends = np.cumsum(lengths) - 1
     doublets = codes[:-1] * size
@@ -206,7 +202,7 @@ def _count(
     )
 
 
-def _histogram(pairs: _labels.CodeArray, size: int) -> IntArray:
+def _histogram(pairs: IndexArray, size: int) -> CountArray:
     counted = np.bincount(pairs, minlength=size * size).astype(np.int64, copy=False)
-    matrix: IntArray = read_only(counted.reshape(size, size))
+    matrix: CountArray = read_only(counted.reshape(size, size))
     return matrix

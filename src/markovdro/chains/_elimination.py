@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovdro._compiled import FloatArray, IntArray, compiled
+from markovdro._arrays import FloatArray, IndexArray
+from markovdro._compiled import compiled
 
 __all__ = ["anchor_state", "eliminate", "walk"]
 
@@ -97,7 +98,7 @@ def eliminate(
 
 
 @compiled
-def walk(cumulative: FloatArray, start: int, uniforms: FloatArray, path: IntArray) -> None:
+def walk(cumulative: FloatArray, start: int, uniforms: FloatArray, path: IndexArray) -> None:
     """Follow the chain from the start, one uniform number for each step."""
     state = start
     path[0] = start

@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from markovdro._inputs import (
-    ROW_SUM_TOLERANCE,
-    BoolArray,
-    FloatArray,
-    float_array,
-    positive_number,
-    read_only,
-)
+from markovdro._arrays import BoolArray, FloatArray
+from markovdro._inputs import ROW_SUM_TOLERANCE, float_array, positive_number, read_only
 from markovdro.chains._counts import TransitionCounts
 from markovdro.chains._labels import unique_states
 from markovdro.chains._smoothing import Smoothing, ZeroPerturbation, smoothing_named

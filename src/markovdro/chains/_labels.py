@@ -9,12 +9,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovdro._arrays import AnyArray, IndexArray
 from markovdro.errors import DataError
-
-LabelArray = npt.NDArray[Any]
-CodeArray = npt.NDArray[np.intp]
 
 # More states than this cannot be meant: the d×d matrices alone would fill several gigabytes.
 MOST_STATES = 20_000
@@ -23,7 +20,7 @@ MOST_STATES = 20_000
 EXACT = 2**53
 
 
-def split_trajectories(data: Any) -> list[LabelArray]:
+def split_trajectories(data: Any) -> list[AnyArray]:
     """Return one label array for each trajectory in the data.
 
     A list or tuple whose entries are lists, arrays or series holds several trajectories; anything
@@ -46,7 +43,7 @@ def _is_trajectory(kind: type) -> bool:
     return issubclass(kind, list | np.ndarray) or series
 
 
-def _label_array(trajectory: Any) -> LabelArray:
+def _label_array(trajectory: Any) -> AnyArray:
     if isinstance(trajectory, str | bytes):
         raise DataError(
             f"a trajectory must be a sequence of labels, but is the text {trajectory!r}; "
@@ -82,7 +79,7 @@ def _label_array(trajectory: Any) -> LabelArray:
     return _array_of_labels(list(trajectory))
 
 
-def _array_of_labels(labels: list[Any]) -> LabelArray:
+def _array_of_labels(labels: list[Any]) -> AnyArray:
     """Plain numbers become a number array; every other label stays the object that it is."""
     kinds = set(map(type, labels))
     mixed = kinds == {int, float}
@@ -96,7 +93,7 @@ def _array_of_labels(labels: list[Any]) -> LabelArray:
     return array
 
 
-def join(trajectories: list[LabelArray]) -> LabelArray:
+def join(trajectories: list[AnyArray]) -> AnyArray:
     """Put the trajectories end to end without letting numbers become text."""
     filled = [t for t in trajectories if t.size]
     if len({t.dtype.kind for t in filled}) > 1:
@@ -104,7 +101,7 @@ def join(trajectories: list[LabelArray]) -> LabelArray:
     return np.concatenate(filled) if len(filled) > 1 else [*filled, *trajectories][0]
 
 
-def check_complete(labels: LabelArray, lengths: CodeArray) -> None:
+def check_complete(labels: AnyArray, lengths: IndexArray) -> None:
     """Refuse None, NaN, NaT and infinities, naming the first."""
     kind = labels.dtype.kind
     if kind in "fc":
@@ -138,7 +135,7 @@ def _is_missing(label: Any) -> bool:
         return True
 
 
-def factorize(labels: LabelArray) -> tuple[list[Hashable], CodeArray]:
+def factorize(labels: AnyArray) -> tuple[list[Hashable], IndexArray]:
     """Return the distinct labels and, for each entry, the number of its label."""
     kind = labels.dtype.kind
     if kind == "O":
@@ -158,9 +155,7 @@ def factorize(labels: LabelArray) -> tuple[list[Hashable], CodeArray]:
     return list(values) if dates_as_integers else values.tolist(), codes.astype(np.intp, copy=False)
 
 
-def _factorize_integers(
-    labels: LabelArray, low: int, high: int
-) -> tuple[list[Hashable], CodeArray]:
+def _factorize_integers(labels: AnyArray, low: int, high: int) -> tuple[list[Hashable], IndexArray]:
     """Integers in a narrow range: a table of the range does what sorting would, in one pass."""
     # Unsigned and short integers could overflow in the difference.
     offsets = labels.astype(np.intp, copy=False) - low if high < 2**62 else labels - labels.min()
@@ -172,7 +167,7 @@ def _factorize_integers(
 
 def number_states(
     found: list[Hashable], states: Sequence[Hashable] | None
-) -> tuple[tuple[Hashable, ...], CodeArray]:
+) -> tuple[tuple[Hashable, ...], IndexArray]:
     """Fix the order of the states, and give the number of each label that was found.
 
     Without ``states`` the labels are sorted; labels that cannot be compared keep the order in

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovdro._arrays import AnyArray
 from markovdro._inputs import random_generator, transition_matrix, whole_number
 from markovdro.chains._labels import unique_states
 from markovdro.chains._stationary import stationary_law
@@ -23,7 +23,7 @@ def simulate(
     seed: int | np.random.Generator,
     start: Hashable | None = None,
     states: Sequence[Hashable] | None = None,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Draw a trajectory of a chain.
 
     Parameters

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from markovdro._inputs import BoolArray, FloatArray, positive_number
+from markovdro._arrays import BoolArray, FloatArray
+from markovdro._inputs import positive_number
 from markovdro.chains._counts import TransitionCounts
 from markovdro.errors import InputError
 

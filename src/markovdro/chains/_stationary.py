@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from markovdro._inputs import FloatArray, loss_vector, transition_matrix
+from markovdro._arrays import FloatArray
+from markovdro._inputs import loss_vector, transition_matrix
 from markovdro.chains._structure import recurrent_states
 from markovdro.errors import InputError
 

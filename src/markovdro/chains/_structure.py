@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from markovdro._inputs import BoolArray, FloatArray
+from markovdro._arrays import BoolArray, FloatArray
 from markovdro.errors import ReducibleChainError
 
 __all__ = ["recurrent_states"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovdro._inputs import FloatArray
+from markovdro._arrays import FloatArray
 from markovdro.chains import Estimate, count_transitions, estimate, simulate
 
 __all__ = ["SyntheticProblem", "synthetic_loss", "synthetic_problem", "synthetic_transition"]

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from markovdro._compiled import BoolArray, FloatArray, IntArray, compiled
+from markovdro._arrays import BoolArray, FloatArray, IndexArray
+from markovdro._compiled import compiled
 from markovdro.ambiguity._rows import divergence, linear_maximum
 from markovdro.chains._elimination import anchor_state, eliminate
 
@@ -393,7 +394,7 @@ def solve_many(
     masses: FloatArray,
     losses: FloatArray,
     radii: FloatArray,
-    which: IntArray,
+    which: IndexArray,
     warm: FloatArray,
     starts: int,
     tolerance: float,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from markovdro._inputs import FloatArray
+from markovdro._arrays import FloatArray
 from markovdro.chains import LongRun
 from markovdro.worstcase._result import Status
 

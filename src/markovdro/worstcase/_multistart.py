@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from markovdro._inputs import FloatArray
+from markovdro._arrays import FloatArray, IndexArray
 from markovdro.ambiguity import ConditionalEntropyBall, restricted_support
 from markovdro.chains import Estimate, LongRun, eliminated, factorised
 from markovdro.worstcase._loop import Climb, Oracle, Watch, climb
@@ -181,7 +180,7 @@ def _find_compiled(
     return found
 
 
-def _distinct(things: list[T]) -> tuple[list[T], npt.NDArray[np.intp]]:
+def _distinct(things: list[T]) -> tuple[list[T], IndexArray]:
     """Return the distinct objects, and for each entry the number of its object."""
     number: dict[int, int] = {}
     places = [number.setdefault(id(thing), len(number)) for thing in things]

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from markovdro._compiled import FloatArray, compiled, fast_log_ratio
+from markovdro._arrays import FloatArray
+from markovdro._compiled import compiled, fast_log_ratio
 from markovdro.ambiguity import ConditionalEntropyBall
 
 __all__ = ["PaperOracle", "dual_gradient"]

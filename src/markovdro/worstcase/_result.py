@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from markovdro._inputs import FloatArray
+from markovdro._arrays import FloatArray
 from markovdro.chains import Estimate
 from markovdro.errors import MarkovDROWarning
 

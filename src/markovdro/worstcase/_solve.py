@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from markovdro._inputs import FloatArray, loss_vector, radius_value, transition_matrix
+from markovdro._arrays import FloatArray
+from markovdro._inputs import loss_vector, radius_value, transition_matrix
 from markovdro.ambiguity import ConditionalEntropyBall
 from markovdro.chains import Estimate
 from markovdro.errors import InputError
