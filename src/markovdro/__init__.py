@@ -16,9 +16,12 @@ from markovdro.chains import (
 )
 from markovdro.errors import MarkovDROError, MarkovDROWarning
 from markovdro.worstcase import (
+    Proof,
+    StationaryBounds,
     Status,
     WorstCase,
     WorstCaseBatch,
+    stationary_bounds,
     worst_case,
     worst_case_batch,
     worst_case_path,
@@ -30,7 +33,9 @@ __all__ = [
     "MarkovDROError",
     "MarkovDROWarning",
     "NoSmoothing",
+    "Proof",
     "PseudoCounts",
+    "StationaryBounds",
     "Status",
     "TransitionCounts",
     "WorstCase",
@@ -41,6 +46,7 @@ __all__ = [
     "estimate",
     "relative_values",
     "simulate",
+    "stationary_bounds",
     "stationary_law",
     "worst_case",
     "worst_case_batch",

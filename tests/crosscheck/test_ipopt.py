@@ -31,7 +31,13 @@ def test_from_the_estimate_both_reach_the_same_stationary_point(
 ) -> None:
     given = synthetic_problem(states, transitions, seed=5)
     ours = worst_case(
-        given.loss, given.estimate, radius, starts=1, tolerance=1e-10, max_iterations=10_000
+        given.loss,
+        given.estimate,
+        radius,
+        method="frank-wolfe",
+        starts=1,
+        tolerance=1e-10,
+        max_iterations=10_000,
     )
     theirs = ipopt(given, radius, 1e-10, 300.0)
     assert theirs.status == "Solve_Succeeded"
@@ -42,6 +48,6 @@ def test_from_the_estimate_both_reach_the_same_stationary_point(
 @pytest.mark.parametrize("seed", range(4))
 def test_started_at_our_best_ipopt_finds_nothing_better(seed: int, radius: float) -> None:
     given = synthetic_problem(10, 300, seed)
-    ours = worst_case(given.loss, given.estimate, radius, tolerance=1e-9)
+    ours = worst_case(given.loss, given.estimate, radius, method="frank-wolfe", tolerance=1e-9)
     theirs = ipopt(given, radius, 1e-10, 60.0, start=ours.transition)
     assert theirs.value <= ours.value + 1e-7 * np.ptp(given.loss)

@@ -20,7 +20,7 @@ def test_a_batch_is_the_same_as_one_by_one() -> None:
     )
     assert len(batch) == 40
     for given, radius, found in zip(PROBLEMS, np.geomspace(1e-3, 1, 40), batch, strict=True):
-        alone = worst_case(given.loss, given.estimate, radius)
+        alone = worst_case(given.loss, given.estimate, radius, method="frank-wolfe")
         assert found.value == alone.value
         assert found.status is alone.status
         assert found.divergence == alone.divergence
@@ -78,7 +78,7 @@ def test_a_path_never_falls(given: object) -> None:
     path = worst_case_path(problem.loss, problem.estimate, radii)
     assert (np.diff(path.values) >= -1e-12).all()
     for radius, found in zip(radii, path, strict=True):
-        alone = worst_case(problem.loss, problem.estimate, radius)
+        alone = worst_case(problem.loss, problem.estimate, radius, method="frank-wolfe")
         # Both stop at a gap of 1e-6 of the range, the path possibly from a better start.
         assert found.value >= alone.value - 1e-6 * np.ptp(problem.loss)
         assert found.divergence <= radius * (1 + 1e-9)

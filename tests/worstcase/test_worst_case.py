@@ -86,7 +86,7 @@ def test_the_value_is_reached_by_a_chain_of_the_ball(states: int, radius: float)
 @pytest.mark.parametrize("states", [5, 10])
 def test_the_gap_is_that_of_the_chain_returned(states: int, radius: float) -> None:
     given = problem(states)
-    result = worst_case(given.loss, given.estimate, radius, tolerance=1e-3)
+    result = worst_case(given.loss, given.estimate, radius, method="frank-wolfe", tolerance=1e-3)
     law = law_by_least_squares(result.transition)
     fundamental = np.linalg.inv(np.eye(states) - result.transition + law[None, :])
     values = fundamental @ (given.loss - law @ given.loss)
@@ -134,7 +134,14 @@ def test_near_the_largest_loss_the_value_is_certified_without_being_trivial(stat
 @pytest.mark.parametrize("states", [10, 130])
 def test_the_iteration_limit_is_told(states: int) -> None:
     given = problem(states)
-    result = worst_case(given.loss, given.estimate, 0.02, starts=1, max_iterations=1)
+    result = worst_case(
+        given.loss,
+        given.estimate,
+        0.02,
+        method="frank-wolfe",
+        starts=1,
+        max_iterations=1,
+    )
     assert result.status is Status.ITERATION_LIMIT
     assert result.iterations == 1
     assert result.nominal < result.value <= result.bound
@@ -202,7 +209,12 @@ def test_the_callback_sees_the_climb_in_units_of_the_loss() -> None:
     given = problem(10)
     seen: list[tuple[int, float, float]] = []
     result = worst_case(
-        given.loss, given.estimate, 0.05, starts=1, callback=lambda *a: seen.append(a)
+        given.loss,
+        given.estimate,
+        0.05,
+        method="frank-wolfe",
+        starts=1,
+        callback=lambda *a: seen.append(a),
     )
     steps, values, gaps = zip(*seen, strict=True)
     assert list(steps) == list(range(result.iterations + 1))
@@ -274,9 +286,12 @@ def test_transitions_that_were_never_seen_but_may_happen_are_used() -> None:
 def test_the_repr_is_a_readable_report() -> None:
     given = problem(10)
     shown = repr(worst_case(given.loss, given.estimate, 0.05))
-    for word in ("worst case", "stationary", "unproven up to", "estimated", "radius", "steps"):
+    for word in ("worst case", "certified", "at most", "estimated", "radius", "steps", "boxes"):
         assert word in shown
-    assert "proven global" in repr(worst_case(given.loss, given.estimate, 0.0))
+    searched = repr(worst_case(given.loss, given.estimate, 0.05, method="frank-wolfe"))
+    assert "stationary" in searched
+    assert "by largest loss" in searched
+    assert "boxes" not in searched
 
 
 def test_results_cannot_be_changed_and_inputs_are_not() -> None:

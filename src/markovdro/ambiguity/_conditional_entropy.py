@@ -126,6 +126,23 @@ class ConditionalEntropyBall:
         )
         return target, gain
 
+    def dual(
+        self, stationary: FloatArray, values: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return what proves that the linear problem is solved.
+
+        Returns
+        -------
+        multiplier : float
+            λ of the constraint, by how much the maximum grows for each nat.
+        tau, h : arrays
+            The maximiser is ``S_ij = θ'_ij/(τ_i + π_i h_j)``, both nonnegative.
+        """
+        self.maximise(stationary, values)
+        multiplier = math.exp(self._log_multiplier)
+        tau: FloatArray = self.estimate.weights * self._slack
+        return multiplier, tau, (values.max() - values) / multiplier
+
     def pull_inside(self, transition: FloatArray) -> FloatArray:
         """Move a chain towards P' until it lies in the ball.
 

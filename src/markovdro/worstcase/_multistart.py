@@ -21,10 +21,10 @@ from markovdro.ambiguity import ConditionalEntropyBall, restricted_support
 from markovdro.chains import Estimate, LongRun, eliminated, factorised
 from markovdro.worstcase._loop import Climb, Oracle, Watch, climb
 from markovdro.worstcase._options import Options
-from markovdro.worstcase._result import Status
+from markovdro.worstcase._result import Proof, Status
 from markovdro.worstcase._threads import allowed_threads, blas_threads
 
-__all__ = ["COMPILED_STATES", "Found", "Problem", "find", "find_many"]
+__all__ = ["COMPILED_STATES", "Found", "Problem", "climb_from", "find", "find_many"]
 
 # Up to this many states a whole problem is solved without returning to the interpreter. Beyond,
 # LAPACK's factorisation beats state reduction by more than the interpreter costs.
@@ -52,7 +52,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best of all starts, in the scaled loss."""
+    """The best of all starts, in the scaled loss, and what is proven of it."""
 
     nominal: float
     value: float
@@ -61,6 +61,18 @@ class Found:
     iterations: int
     transition: FloatArray
     stationary: FloatArray
+    bound: float = 1.0
+    proof: Proof = Proof.LARGEST_LOSS
+    nodes: int = 0
+
+    def proven(self, bound: float, proof: Proof, nodes: int) -> Found:
+        """Lower the bound, if this one is lower."""
+        if bound >= self.bound:
+            return replace(self, nodes=nodes)
+        return replace(self, bound=max(bound, self.value), proof=proof, nodes=nodes)
+
+    def ending(self, status: Status) -> Found:
+        return replace(self, status=status)
 
 
 def find(
@@ -76,6 +88,41 @@ def find(
         return _find_by_loop(problem, options, warm, watch)
 
 
+def climb_from(problem: Problem, options: Options, found: Found, start: FloatArray) -> Found:
+    """Climb from one more chain of the ball; return the better of its end and what was found."""
+    if _fits_compiled(problem, options):
+        better = _find_compiled([problem], replace(options, starts=0), start)[0]
+        value, gap, status = better.value, better.gap, better.status
+        steps, transition, stationary = better.iterations, better.transition, better.stationary
+    else:
+        ended = climb(
+            start,
+            problem.evaluate,
+            _oracle(problem, options),
+            tolerance=options.tolerance,
+            most_iterations=options.most_iterations,
+            deadline=options.deadline,
+        )
+        ended = _audited(problem, options, ended)
+        value, gap, status = ended.long_run.value, ended.gap, ended.status
+        steps, transition, stationary = (
+            ended.iterations,
+            ended.transition,
+            ended.long_run.stationary,
+        )
+    if value <= found.value:
+        return replace(found, iterations=found.iterations + steps)
+    return replace(
+        found,
+        value=value,
+        gap=gap,
+        status=status,
+        iterations=found.iterations + steps,
+        transition=transition,
+        stationary=stationary,
+    )
+
+
 def find_many(problems: list[Problem], options: Options) -> list[Found]:
     """Solve many problems over equally many states."""
     if _fits_compiled(problems[0], options):
@@ -87,7 +134,7 @@ def find_many(problems: list[Problem], options: Options) -> list[Found]:
 
 
 def _fits_compiled(problem: Problem, options: Options) -> bool:
-    return len(problem.loss) <= COMPILED_STATES and options.method == "frank-wolfe"
+    return len(problem.loss) <= COMPILED_STATES and options.method != "paper"
 
 
 def _mass(estimate: Estimate) -> FloatArray:

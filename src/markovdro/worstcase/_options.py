@@ -10,14 +10,18 @@ from typing import Any
 from markovdro._inputs import float_array, positive_number, whole_number
 from markovdro.errors import InputError
 
-__all__ = ["DEFAULT_STARTS", "DEFAULT_TOLERANCE", "MOST_ITERATIONS", "Options", "check_options"]
+__all__ = ["DEFAULT_STARTS", "MOST_ITERATIONS", "MOST_NODES", "Options", "check_options"]
 
 DEFAULT_STARTS = 4
-DEFAULT_TOLERANCE = 1e-6
+# A search can be followed to its end; a proof of the last digits is rarely worth its time.
+CLIMB_TOLERANCE = 1e-6
+PROOF_TOLERANCE = 1e-4
 MOST_ITERATIONS = 1000
+MOST_NODES = 100_000
 
 AMBIGUITIES = ("conditional-entropy",)
-METHODS = ("auto", "frank-wolfe", "paper")
+METHODS = ("auto", "frank-wolfe", "global", "paper")
+PROVING = ("auto", "global")
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,24 @@ class Options:
     ambiguity: str
     starts: int
     tolerance: float
+    """Frank-Wolfe stops at a gap of this fraction of the loss range."""
+    proof_tolerance: float
+    """A worst case is certified once its bound is this close."""
     most_iterations: int
+    most_nodes: int
     threads: int | None
     began: float
     deadline: float
+
+    @property
+    def proves(self) -> bool:
+        """Whether a bound is asked for, beside the best chain."""
+        return self.method in PROVING
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether no time limit was given."""
+        return self.deadline == inf
 
     @property
     def seconds(self) -> float:
@@ -48,6 +66,7 @@ def check_options(
     time_limit: Any,
     max_iterations: Any,
     threads: Any,
+    max_nodes: Any = MOST_NODES,
 ) -> Options:
     """Check every option before any work."""
     began = time.perf_counter()
@@ -63,12 +82,18 @@ def check_options(
         if limit < 0:
             raise InputError(f"time_limit must be at least 0 seconds, but is {limit:g}.")
         deadline = began + limit
+    proves = method in PROVING
+    if tolerance is None:
+        tolerance = PROOF_TOLERANCE if proves else CLIMB_TOLERANCE
+    proof_tolerance = positive_number(tolerance, "tolerance", below=1.0)
     return Options(
-        method="frank-wolfe" if method == "auto" else method,
+        method=method,
         ambiguity=ambiguity,
         starts=whole_number(starts, "starts", least=1),
-        tolerance=positive_number(tolerance, "tolerance", below=1.0),
+        tolerance=min(proof_tolerance, CLIMB_TOLERANCE) if proves else proof_tolerance,
+        proof_tolerance=proof_tolerance,
         most_iterations=whole_number(max_iterations, "max_iterations", least=0),
+        most_nodes=whole_number(max_nodes, "max_nodes", least=0),
         threads=None if threads is None else whole_number(threads, "threads", least=1),
         began=began,
         deadline=deadline,

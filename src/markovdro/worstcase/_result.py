@@ -8,11 +8,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from markovdro._arrays import FloatArray
+from markovdro._arrays import CountArray, FloatArray
 from markovdro.chains import Estimate
 from markovdro.errors import MarkovDROWarning
 
-__all__ = ["Status", "WorstCase", "WorstCaseBatch"]
+__all__ = ["Proof", "Status", "WorstCase", "WorstCaseBatch"]
 
 
 class Status(StrEnum):
@@ -26,10 +26,25 @@ class Status(StrEnum):
     """No small change of the chain loses more. A larger loss elsewhere is not excluded."""
     TIME_LIMIT = "time limit"
     """Time ran out; the value is reached, the bound proven."""
+    NODE_LIMIT = "node limit"
+    """The boxes allowed for the proof ran out; the value is reached, the bound proven."""
     ITERATION_LIMIT = "iteration limit"
     """Iterations ran out; the value is reached, the bound proven."""
     STALLED = "stalled"
     """No better step was found before the tolerance was met: rounding, or an inexact oracle."""
+
+
+class Proof(StrEnum):
+    """What proves the bound of a worst case."""
+
+    ESTIMATE = "estimate"
+    """The radius is zero: there is one chain."""
+    LARGEST_LOSS = "largest loss"
+    """No chain loses more than the largest loss of a state."""
+    CONVEXITY = "convexity"
+    """In the logarithm of the stationary law, the problem is concave over the whole ball."""
+    BRANCHING = "branch and bound"
+    """Boxes of stationary laws, each refuted or bounded by a convex relaxation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +57,8 @@ class WorstCase:
         ``π·L`` of the chain ``transition``, which lies in the ambiguity set. In units of the loss.
     bound : float
         Proven: no chain of the ambiguity set loses more.
+    proof : Proof
+        What proves it.
     stationarity : float
         The Frank-Wolfe gap ``max_S Σ_ij π_i h_j (S − P)_ij`` at ``transition``: by how much the
         linearised loss could still rise. Zero at a stationary point, which need not be the global
@@ -62,12 +79,15 @@ class WorstCase:
     method, ambiguity : str
     iterations : int
         Frank-Wolfe steps, over all starts.
+    nodes : int
+        Boxes that the proof examined.
     seconds : float
         Wall-clock time.
     """
 
     value: float
     bound: float
+    proof: Proof
     stationarity: float
     status: Status
     transition: FloatArray
@@ -81,6 +101,7 @@ class WorstCase:
     method: str
     ambiguity: str
     iterations: int
+    nodes: int
     seconds: float
 
     @property
@@ -104,15 +125,19 @@ class WorstCase:
         return self.estimate.warnings
 
     def __repr__(self) -> str:
-        proven = "proven global" if self.certified else f"unproven up to {self.bound:.6g}"
         lines = [
-            f"worst case   {self.value:.6g}  ({self.status}, {proven})",
+            f"worst case   {self.value:.6g}  ({self.status})",
+            f"proven       at most {self.bound:.6g}, by {self.proof}",
             f"estimated    {self.nominal:.6g}",
             f"radius       {self.radius:.4g} nats, {self.divergence:.4g} used ({self.ambiguity})",
-            f"method       {self.method}, {self.iterations} steps, {self.seconds:.3g} s",
+            f"method       {self.method}, {self._work()}, {self.seconds:.3g} s",
         ]
         lines += [f"warning      {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+    def _work(self) -> str:
+        boxes = f", {self.nodes} boxes" if self.nodes else ""
+        return f"{self.iterations} steps{boxes}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,9 +151,10 @@ class WorstCaseBatch:
     values, bounds, stationarities, nominals, radii : arrays, n
         As in :class:`WorstCase`.
     statuses : tuple of Status
+    proofs : tuple of Proof
     transitions : array, n × d × d
     stationaries : array, n × d
-    iterations : array of integers, n
+    iterations, nodes : arrays of integers, n
     losses : array, n × d
     estimates : tuple of Estimate
     seconds : float
@@ -139,11 +165,13 @@ class WorstCaseBatch:
     bounds: FloatArray
     stationarities: FloatArray
     statuses: tuple[Status, ...]
+    proofs: tuple[Proof, ...]
     transitions: FloatArray
     stationaries: FloatArray
     nominals: FloatArray
     radii: FloatArray
-    iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
+    iterations: CountArray
+    nodes: CountArray
     losses: FloatArray
     estimates: tuple[Estimate, ...]
     tolerance: float
@@ -166,6 +194,7 @@ class WorstCaseBatch:
         return WorstCase(
             value=float(self.values[m]),
             bound=float(self.bounds[m]),
+            proof=self.proofs[m],
             stationarity=float(self.stationarities[m]),
             status=self.statuses[m],
             transition=self.transitions[m],
@@ -179,6 +208,7 @@ class WorstCaseBatch:
             method=self.method,
             ambiguity=self.ambiguity,
             iterations=int(self.iterations[m]),
+            nodes=int(self.nodes[m]),
             seconds=self.seconds / len(self),
         )
 

@@ -16,12 +16,14 @@ from markovdro.errors import InputError
 from markovdro.worstcase._multistart import Found, Problem, find, find_many
 from markovdro.worstcase._options import (
     DEFAULT_STARTS,
-    DEFAULT_TOLERANCE,
     MOST_ITERATIONS,
+    MOST_NODES,
     Options,
     check_options,
 )
-from markovdro.worstcase._result import WorstCase, WorstCaseBatch
+from markovdro.worstcase._prove import prove
+from markovdro.worstcase._region import Region
+from markovdro.worstcase._result import Proof, WorstCase, WorstCaseBatch
 
 T = TypeVar("T")
 
@@ -36,10 +38,11 @@ def worst_case(
     ambiguity: str = "conditional-entropy",
     method: str = "auto",
     starts: int = DEFAULT_STARTS,
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float | None = None,
     time_limit: float | None = None,
     start: Any = None,
     max_iterations: int = MOST_ITERATIONS,
+    max_nodes: int = MOST_NODES,
     threads: int | None = None,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> WorstCase:
@@ -107,6 +110,7 @@ def worst_case(
         tolerance=tolerance,
         time_limit=time_limit,
         max_iterations=max_iterations,
+        max_nodes=max_nodes,
         threads=threads,
     )
     chain = _estimate(estimate)
@@ -121,6 +125,8 @@ def worst_case(
 
     problem = Problem(losses.scaled[0], chain, r)
     found = find(problem, options, warm, None if callback is None else watch)
+    if options.proves:
+        found = prove(problem, options, found, Region(chain, r))
     return _collect(losses, [problem], [found], options)[0]
 
 
@@ -130,11 +136,12 @@ def worst_case_batch(
     radii: Any,
     *,
     ambiguity: str = "conditional-entropy",
-    method: str = "auto",
+    method: str = "frank-wolfe",
     starts: int = DEFAULT_STARTS,
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float | None = None,
     time_limit: float | None = None,
     max_iterations: int = MOST_ITERATIONS,
+    max_nodes: int = MOST_NODES,
     threads: int | None = None,
 ) -> WorstCaseBatch:
     """Solve many worst-case problems in one call.
@@ -170,10 +177,14 @@ def worst_case_batch(
         tolerance=tolerance,
         time_limit=time_limit,
         max_iterations=max_iterations,
+        max_nodes=max_nodes,
         threads=threads,
     )
     table, problems = _line_up(losses, estimates, radii)
-    return _collect(table, problems, find_many(problems, options), options)
+    found = find_many(problems, options)
+    if options.proves:
+        found = _proven(problems, options, found)
+    return _collect(table, problems, found, options)
 
 
 def worst_case_path(
@@ -182,10 +193,12 @@ def worst_case_path(
     radii: Any,
     *,
     ambiguity: str = "conditional-entropy",
+    method: str = "frank-wolfe",
     starts: int = DEFAULT_STARTS,
-    tolerance: float = DEFAULT_TOLERANCE,
+    tolerance: float | None = None,
     time_limit: float | None = None,
     max_iterations: int = MOST_ITERATIONS,
+    max_nodes: int = MOST_NODES,
     threads: int | None = None,
 ) -> WorstCaseBatch:
     """Follow the worst case over a grid of radii.
@@ -214,11 +227,12 @@ def worst_case_path(
     """
     options = check_options(
         ambiguity=ambiguity,
-        method="auto",
+        method=method,
         starts=starts,
         tolerance=tolerance,
         time_limit=time_limit,
         max_iterations=max_iterations,
+        max_nodes=max_nodes,
         threads=threads,
     )
     losses, problems = _line_up(loss_vector(loss, len(_estimate(estimate).states)), estimate, radii)
@@ -226,8 +240,23 @@ def worst_case_path(
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
         found[m] = find(problems[m], options, warm)
+        if options.proves:
+            found[m] = prove(
+                problems[m], options, found[m], Region(problems[m].estimate, problems[m].radius)
+            )
         warm = found[m].transition
     return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
+
+
+def _proven(problems: list[Problem], options: Options, found: list[Found]) -> list[Found]:
+    """Prove one bound after another; problems on the same ball share what is known of it."""
+    regions: dict[tuple[int, float], Region] = {}
+    proven = []
+    for problem, best in zip(problems, found, strict=True):
+        ball = id(problem.estimate), problem.radius
+        region = regions.setdefault(ball, Region(problem.estimate, problem.radius))
+        proven.append(prove(problem, options, best, region))
+    return proven
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,22 +349,28 @@ def _collect(
     highest = losses.given.max(axis=1)
     radii = np.array([p.radius for p in problems])
     nominals = np.minimum(losses.low + losses.span * np.array([f.nominal for f in found]), highest)
-    # No chain loses more than the largest loss; at radius 0 there is only the estimated one.
-    bounds = np.where(radii == 0, nominals, highest)
+    # Rounding must not bring a bound below what it stands for.
+    last_digits = 4.0 * np.finfo(float).eps * (np.abs(losses.low) + losses.span)
+    bounds = losses.low + losses.span * np.array([f.bound for f in found]) + last_digits
+    bounds = np.where(radii == 0, nominals, np.minimum(bounds, highest))
     values = losses.low + losses.span * np.array([f.value for f in found])
     batch = WorstCaseBatch(
         values=np.minimum(values, bounds),
         bounds=bounds,
         stationarities=losses.span * np.maximum([f.gap for f in found], 0.0),
         statuses=tuple(f.status for f in found),
+        proofs=tuple(
+            f.proof if p.radius else Proof.ESTIMATE for f, p in zip(found, problems, strict=True)
+        ),
         transitions=np.array([f.transition for f in found]),
         stationaries=np.array([f.stationary for f in found]),
         nominals=nominals,
         radii=radii,
         iterations=np.array([f.iterations for f in found]),
+        nodes=np.array([f.nodes for f in found]),
         losses=np.broadcast_to(losses.given, (len(found), losses.given.shape[1])),
         estimates=tuple(p.estimate for p in problems),
-        tolerance=options.tolerance,
+        tolerance=options.proof_tolerance,
         method=options.method,
         ambiguity=options.ambiguity,
         seconds=options.seconds,
