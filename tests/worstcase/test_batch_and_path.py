@@ -53,6 +53,26 @@ def test_many_losses_one_estimate() -> None:
     assert batch[-1].value == batch.values[7]
     with pytest.raises(IndexError, match="none at 8"):
         batch[8]
+    with pytest.raises(TypeError, match="integer"):
+        batch["first"]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "part", [slice(0, 2), slice(1, None, 3), slice(None, None, -1), slice(3, 3)], ids=str
+)
+def test_a_slice_of_a_batch_is_a_batch(part: slice) -> None:
+    batch = worst_case_batch(np.eye(8), PROBLEMS[0].estimate, 0.05)
+    some = batch[part]
+    assert len(some) == len(range(8)[part])
+    assert some.seconds == pytest.approx(batch.seconds * len(some) / 8)
+    assert repr(some).startswith(f"WorstCaseBatch({len(some)} worst cases")
+    for found, m in zip(some, range(8)[part], strict=True):
+        assert found.value == batch.values[m]
+        assert found.status is batch.statuses[m]
+        assert np.array_equal(found.loss, np.eye(8)[m])
+        assert np.array_equal(found.transition, batch.transitions[m])
+        assert found.estimate is PROBLEMS[0].estimate
+        assert not found.transition.flags.writeable
 
 
 def test_large_chains_come_in_batches_too() -> None:
