@@ -6,6 +6,7 @@ Every failure is an :class:`~markovdro.errors.InputError` that names the argumen
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,27 @@ def read_only(array: AnyArray) -> AnyArray:
     """Return the array itself, locked: what a frozen result holds must not change."""
     array.setflags(write=False)
     return array
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """Return what a message shows of a value: one line, cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python does not write integers of many thousand digits
+        text = f"a very large {type(value).__name__}"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single thing is None, infinite, or NaN, NaT or NA of any library."""
+    if value is None:
+        return True
+    try:
+        if isinstance(value, float | np.floating | Decimal):
+            return not math.isfinite(value)
+        return bool(value != value)  # NaN in any of its types  # noqa: PLR0124
+    except (TypeError, ValueError):  # pandas.NA refuses to be compared
+        return True
 
 
 def _doubles(value: Any) -> FloatArray | None:

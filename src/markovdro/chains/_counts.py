@@ -140,8 +140,13 @@ def count_transitions(
     trajectory : sequence of labels, or a list of such sequences
         Lists, numpy arrays, pandas or polars series; labels may be any hashable things. No
         transition is counted from the end of one trajectory to the beginning of the next.
+        Several trajectories are a list or tuple of lists, arrays, series, ranges or iterators. A
+        list of tuples alone is refused, because each could be a label or a trajectory: pass
+        ``[data]`` for labels (or give them in ``states``), ``list(map(list, data))`` for
+        trajectories.
     states : labels, optional
-        The states and their order. By default the labels found, sorted where they can be.
+        The states and their order. By default the labels found, in the order of their categories
+        (ordered categoricals), or else sorted where they can be.
 
     Returns
     -------
@@ -167,12 +172,15 @@ def count_transitions(
     array([[0, 1],
            [1, 1]])
     """
-    trajectories = _labels.split_trajectories(trajectory)
+    given = None if states is None else _labels.unique_states(states)
+    parts = _labels.split_trajectories(trajectory, given)
+    order = _labels.declared_order(parts) if given is None else None
+    trajectories = [_labels.label_array(part) for part in parts]
     labels = _labels.join(trajectories)
     lengths = np.array([t.size for t in trajectories], dtype=np.intp)
     _labels.check_complete(labels, lengths)
     found, codes = _labels.factorize(labels)
-    names, number = _labels.number_states(found, states)
+    names, number = _labels.number_states(found, given, order)
     if not np.array_equal(number, np.arange(number.size)):
         codes = number[codes]
     lengths = lengths[lengths > 0]
