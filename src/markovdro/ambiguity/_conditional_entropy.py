@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from markovdro._arrays import FloatArray
-from markovdro._inputs import float_array, radius_value, transition_matrix
+from markovdro._inputs import doublet_matrix, radius_value, transition_matrix
 from markovdro.chains import Estimate
 from markovdro.errors import InputError
 
@@ -59,14 +59,7 @@ def conditional_entropy(doublets: Any, transition: Any) -> float:
 
 def _rows_and_weights(doublets: Any) -> tuple[FloatArray, FloatArray]:
     """Split θ' into P' and α; a state of no mass gets any row, since its weight is zero."""
-    theta = float_array(doublets, "doublets", 2)
-    if theta.shape[0] != theta.shape[1]:
-        raise InputError(f"doublets must be a square matrix, but have shape {theta.shape}.")
-    if (theta < 0).any() or abs(theta.sum() - 1) > 1e-8:
-        raise InputError(
-            "doublets must be nonnegative and sum to one, but the least is "
-            f"{theta.min():g} and the sum {theta.sum():.12g}."
-        )
+    theta = doublet_matrix(doublets)
     weights = theta.sum(axis=1)
     rows = np.where(weights[:, None] > 0, theta, 1.0 / len(theta))
     return rows / rows.sum(axis=1, keepdims=True), weights

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from markovdro._arrays import CountArray, IndexArray
-from markovdro._inputs import float_array, read_only
+from markovdro._inputs import read_only, square_matrix
 from markovdro.chains import _labels
 from markovdro.errors import DataError
 
@@ -54,26 +54,21 @@ class TransitionCounts:
         >>> TransitionCounts.from_matrix([[3, 1], [1, 0]], states=["up", "down"]).total
         5
         """
-        array = float_array(counts, "counts", 2)
-        if array.shape[0] != array.shape[1] or array.size == 0:
-            raise DataError(f"counts must be a square matrix, but have shape {array.shape}.")
-        for wrong, rule in ((array < 0, "not be negative"), (array % 1 != 0, "be whole numbers")):
-            if wrong.any():
-                row, column = (int(i) for i in np.argwhere(wrong)[0])
-                raise DataError(
-                    f"counts must {rule}, but entry ({row}, {column}) is {array[row, column]:g}."
-                )
+        given = None if states is None else _labels.unique_states(states)
+        array = square_matrix(counts, "counts", error=DataError)
+        if (array % 1 != 0).any():
+            row, column = (int(i) for i in np.argwhere(array % 1 != 0)[0])
+            raise DataError(
+                f"counts must be whole numbers, but entry ({row}, {column}) is "
+                f"{array[row, column]:g}."
+            )
         if array.max() >= _labels.EXACT:
             raise DataError(
                 f"counts must be below 2^53, but the largest is {array.max():g}: "
                 "from there on doubles are no longer exact."
             )
-        labels = list(range(len(array))) if states is None else _labels.unique_states(states)
-        if len(labels) != len(array):
-            raise DataError(
-                f"states must name the {len(array)} rows of counts, but there are {len(labels)}."
-            )
-        return cls(read_only(array.astype(np.int64)), tuple(labels))
+        labels = _labels.states_of_rows(given, len(array), "counts")
+        return cls(read_only(array.astype(np.int64)), labels)
 
     @property
     def total(self) -> int:

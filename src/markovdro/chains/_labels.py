@@ -264,3 +264,12 @@ def unique_states(states: Any) -> list[Hashable]:
         twice = next(state for state in ordered if ordered.count(state) > 1)
         raise DataError(f"each state must be given once, but {shown(twice)} is repeated.")
     return ordered
+
+
+def states_of_rows(states: list[Hashable] | None, size: int, name: str) -> tuple[Hashable, ...]:
+    """Return one label for each row of a matrix: the given ones, or 0, 1, …, d − 1."""
+    if states is None:
+        return tuple(range(size))
+    if len(states) != size:
+        raise DataError(f"states must name the {size} rows of {name}, but there are {len(states)}.")
+    return tuple(states)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from markovdro._arrays import FloatArray
-from markovdro._inputs import loss_vector, radius_value, transition_matrix
+from markovdro._inputs import loss_vector, radius_value, shown, transition_matrix
 from markovdro.ambiguity import ConditionalEntropyBall
 from markovdro.chains import Estimate
 from markovdro.errors import InputError
@@ -109,6 +109,8 @@ def worst_case(
         max_iterations=max_iterations,
         threads=threads,
     )
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function, but is {shown(callback)}.")
     chain = _estimate(estimate)
     losses = _Losses.of(loss_vector(loss, len(chain.states))[None, :])
     r = radius_value(radius)
