@@ -6,7 +6,7 @@ Every failure is an :class:`~markovdro.errors.InputError` that names the argumen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -20,9 +20,6 @@ SUM_TOLERANCE = 1e-8
 
 # Whole numbers are handed to compiled code, which has no larger ones.
 LARGEST_INTEGER = 2**63 - 1
-
-# What is computed from a loss, such as its range and relative values, must be finite as well.
-LARGEST_LOSS = 1e300
 
 # Float would read text as a number, and dates as a count of their units.
 NOT_NUMBERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
@@ -53,6 +50,15 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)  # NaN in any of its types  # noqa: PLR0124
     except (TypeError, ValueError):  # pandas.NA refuses to be compared
         return True
+
+
+def entries_of(value: Any) -> list[Any]:
+    """Return the entries of a sequence; what is no sequence is one entry itself."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    # A set has no order to line up by. The check of the entry says what is wrong with it.
+    whole = isinstance(value, str | bytes | Mapping | Set) or not isinstance(value, Iterable)
+    return [value] if whole or getattr(value, "ndim", 1) == 0 else list(value)
 
 
 def one_of(value: Any, names: Sequence[str], name: str) -> str:
@@ -143,22 +149,6 @@ def float_array(
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         found = f"but holds {array[where]}{_place(where)}"
         raise error(f"{name} must be finite, {found}; remove missing values first.")
-    return array
-
-
-def loss_vector(value: Any, states: int, name: str = "loss") -> FloatArray:
-    """One finite loss for each state."""
-    array = float_array(value, name, 1)
-    if array.size != states:
-        raise InputError(
-            f"{name} must have one entry for each of the {states} states, but has {array.size}."
-        )
-    if np.abs(array).max() > LARGEST_LOSS:
-        largest = array[np.argmax(np.abs(array))]
-        raise InputError(
-            f"{name} must lie between -{LARGEST_LOSS:g} and {LARGEST_LOSS:g}, but holds "
-            f"{largest:g}; give it in a larger unit."
-        )
     return array
 
 

@@ -47,6 +47,7 @@ MATRICES: dict[str, tuple[Callable[[Any], object], Any]] = {
 }
 NUMBERS: dict[str, Callable[[Any], object]] = {
     "radius": lambda radius: worst_case([0, 1], COIN, radius),
+    "radius 1": lambda radius: worst_case_batch([0, 1], COIN, [0.1, radius]),
     "time_limit": lambda seconds: worst_case([0, 1], COIN, 0.1, time_limit=seconds),
     "tolerance": lambda tolerance: worst_case([0, 1], COIN, 0.1, tolerance=tolerance),
     "epsilon": ZeroPerturbation,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro._inputs import doublet_matrix, radius_value, transition_matrix
-from markovdro.chains import Estimate
+from markovdro.chains import Estimate, align_table
 from markovdro.errors import InputError
 
 __all__ = ["ConditionalEntropyBall", "conditional_entropy"]
@@ -44,11 +45,13 @@ def conditional_entropy(doublets: Any, transition: Any) -> float:
     """
     from markovdro.ambiguity._rows import divergence
 
+    states: Sequence[Hashable] | None
     if isinstance(doublets, Estimate):
-        nominal, weights = doublets.transition, doublets.weights
+        nominal, weights, states = doublets.transition, doublets.weights, doublets.states
     else:
-        nominal, weights = _rows_and_weights(doublets)
-    matrix = transition_matrix(transition)
+        numbers, states = align_table(doublets, None, "doublets")
+        nominal, weights = _rows_and_weights(numbers)
+    matrix = transition_matrix(align_table(transition, states, "transition")[0])
     if matrix.shape != nominal.shape:
         raise InputError(
             f"transition must have the shape {nominal.shape} of the doublets, "

@@ -11,6 +11,7 @@ import numpy as np
 from markovdro._arrays import CountArray, IndexArray
 from markovdro._inputs import read_only, square_matrix
 from markovdro.chains import _labels
+from markovdro.chains._alignment import align_table
 from markovdro.errors import DataError
 
 __all__ = ["TransitionCounts", "count_transitions"]
@@ -44,9 +45,10 @@ class TransitionCounts:
         Parameters
         ----------
         counts : d × d, nonnegative whole numbers
-            Row: where a transition begins; column: where it ends.
+            Row: where a transition begins; column: where it ends. The names of a table, such
+            as ``pandas.crosstab`` makes, decide which state a row or a column belongs to.
         states : labels, optional
-            By default 0, 1, …, d − 1.
+            By default the names of the table, or 0, 1, …, d − 1 where there are none.
 
         Examples
         --------
@@ -55,7 +57,8 @@ class TransitionCounts:
         5
         """
         given = None if states is None else _labels.unique_states(states)
-        array = square_matrix(counts, "counts", error=DataError)
+        numbers, given = align_table(counts, given, "counts", DataError)
+        array = square_matrix(numbers, "counts", error=DataError)
         if (array % 1 != 0).any():
             row, column = (int(i) for i in np.argwhere(array % 1 != 0)[0])
             raise DataError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray
 from markovdro._inputs import doublet_matrix, float_array, positive_number, read_only
+from markovdro.chains._alignment import align_table
 from markovdro.chains._counts import TransitionCounts
 from markovdro.chains._labels import states_of_rows, unique_states
 from markovdro.chains._smoothing import Smoothing, ZeroPerturbation, smoothing_named
@@ -79,8 +80,11 @@ class Estimate:
         ----------
         doublets : d × d, nonnegative, summing to one, no row all zero
             ``doublets[i, j]`` is the share of transitions that went from i to j. For a published
-            transition matrix P with stationary law π it is ``π[:, None] * P``.
-        states, support : optional
+            transition matrix P with stationary law π it is ``π[:, None] * P``. The names of a
+            table decide which state a row or a column belongs to.
+        states : labels, optional
+            By default the names of the table, or 0, 1, …, d − 1 where there are none.
+        support : optional
             As in :func:`estimate`.
         transitions_seen : optional
             The number of transitions behind it, which the radius rules need.
@@ -94,7 +98,8 @@ class Estimate:
                [0.2, 0.8]])
         """
         given = None if states is None else unique_states(states)
-        theta = doublet_matrix(doublets)
+        numbers, given = align_table(doublets, given, "doublets")
+        theta = doublet_matrix(numbers)
         labels = states_of_rows(given, len(theta), "doublets")
         if transitions_seen is not None:
             transitions_seen = positive_number(transitions_seen, "transitions_seen")
@@ -251,7 +256,7 @@ def _support(support: Any, masses: Any, states: tuple[Hashable, ...]) -> BoolArr
     if support is None:
         return np.ones(masses.shape, dtype=bool)
     content = "True or False everywhere"
-    given = float_array(support, "support", 2, content=content)
+    given = float_array(align_table(support, states, "support")[0], "support", 2, content=content)
     other = given[~np.isin(given, (0.0, 1.0))]
     if other.size:
         raise InputError(f"support must be {content}, but holds {other[0]:g}.")

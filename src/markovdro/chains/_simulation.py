@@ -9,6 +9,7 @@ import numpy as np
 
 from markovdro._arrays import AnyArray
 from markovdro._inputs import random_generator, shown, transition_matrix, whole_number
+from markovdro.chains._alignment import align_table
 from markovdro.chains._labels import plain_list, states_of_rows, unique_states
 from markovdro.chains._stationary import stationary_law
 from markovdro.errors import InputError
@@ -38,7 +39,7 @@ def simulate(
     start : label, optional
         The initial state. By default it is drawn from the stationary law.
     states : labels, optional
-        By default 0, 1, …, d − 1.
+        By default the names of the table, or 0, 1, …, d − 1 where there are none.
 
     Returns
     -------
@@ -53,7 +54,8 @@ def simulate(
     from markovdro.chains._elimination import walk
 
     given = None if states is None else unique_states(states)
-    matrix = transition_matrix(transition)
+    numbers, given = align_table(transition, given, "transition")
+    matrix = transition_matrix(numbers)
     labels = states_of_rows(given, len(matrix), "transition")
     steps = whole_number(transitions, "transitions", least=1, most=MOST_TRANSITIONS)
     rng = random_generator(seed)
