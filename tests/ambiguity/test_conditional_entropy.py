@@ -173,8 +173,9 @@ def test_pulling_inside_from_infinitely_far_gives_the_centre() -> None:
     ("doublets", "transition", "message"),
     [
         ([[0.5, 0.5]], [[1.0]], "square"),
-        ([[0.5, 0.5], [0.5, 0.5]], np.eye(2), "sum 2"),
-        ([[1.5, -0.5], [0.0, 0.0]], np.eye(2), "least is -0.5"),
+        (np.empty((0, 0)), np.eye(2), r"doublets must be a square matrix, but has shape \(0, 0\)"),
+        ([[0.5, 0.5], [0.5, 0.5]], np.eye(2), "sum to 2"),
+        ([[1.5, -0.5], [0.0, 0.0]], np.eye(2), r"entry \(0, 1\) is -0.5"),
         ([[0.25, 0.25], [0.25, 0.25]], np.eye(3), "shape"),
         ([[0.25, 0.25], [0.25, 0.25]], [[0.5, 0.4], [0.5, 0.5]], "row 0 sums to 0.9"),
         ([[0.25, 0.25], [0.25, 0.25]], [[1.5, -0.5], [0.5, 0.5]], "negative"),

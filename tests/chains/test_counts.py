@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from markovdro import MarkovDROError, TransitionCounts, count_transitions
-from markovdro.errors import DataError, InputError
+from markovdro.errors import DataError
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 
@@ -246,11 +246,11 @@ class TestFromMatrix:
         [
             ([[1, -1], [0, 1]], r"counts must not be negative, but entry \(0, 1\) is -1"),
             ([[1, 1], [0.5, 1]], r"counts must be whole numbers, but entry \(1, 0\) is 0\.5"),
-            ([[1, 2, 3], [1, 2, 3]], r"counts must be a square matrix, but have shape \(2, 3\)"),
+            ([[1, 2, 3], [1, 2, 3]], r"counts must be a square matrix, but has shape \(2, 3\)"),
             ([1, 2], r"counts must be a matrix, but has shape \(2,\)"),
             ([[1, np.nan], [0, 1]], r"counts must be finite, but holds nan at position \(0, 1\)"),
             ([[1, 0], [np.inf, 1]], r"counts must be finite, but holds inf at position \(1, 0\)"),
-            ([[1, None], [0, 1]], r"counts must be finite, but holds nan at position \(0, 1\)"),
+            ([[1, None], [0, 1]], r"counts must be finite, but holds None at position \(0, 1\)"),
             ("HT", r"counts must be numbers, but holds something else \(str\)"),
             ([["a", "b"], ["c", "d"]], "counts must be numbers, but holds something else"),
             ([[1, 2], [3]], "counts must be numbers, but holds something else"),
@@ -259,7 +259,7 @@ class TestFromMatrix:
         ],
     )
     def test_refuses_what_is_not_a_matrix_of_counts(self, matrix: Any, message: str) -> None:
-        with pytest.raises(InputError, match=message) as caught:
+        with pytest.raises(DataError, match=message) as caught:
             TransitionCounts.from_matrix(matrix)
         assert isinstance(caught.value, MarkovDROError)
 

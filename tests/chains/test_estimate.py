@@ -187,6 +187,15 @@ class TestUnvisitedStates:
         with pytest.raises(UnvisitedStateError, match="the state 'c' was never left"):
             estimate(counts, smoothing="ghost")
 
+    def test_only_the_states_without_a_row_are_blamed(self) -> None:
+        # 2 was never left either, but the ghost closes the trajectory from 2 to 0.
+        counts = count_transitions([0, 1, 0, 2], states=range(4))
+        with pytest.raises(UnvisitedStateError, match="the state 3 was never left, and this smoo"):
+            estimate(counts, smoothing="ghost")
+        counts = count_transitions([0, 1, 0, 2], states=range(5))
+        with pytest.raises(UnvisitedStateError, match="the states 3, 4 were never left, and this"):
+            estimate(counts, smoothing="ghost")
+
     def test_the_last_state_gets_its_row_from_the_ghost(self) -> None:
         chain = estimate(self.counts, smoothing="ghost")
         assert chain.transition[2].tolist() == [1.0, 0.0, 0.0]
@@ -254,9 +263,13 @@ class TestBadInput:
         [
             ([[1, 1]], r"support must have the shape \(2, 2\) of the counts, but has \(1, 2\)"),
             (True, r"support must be a matrix, but has shape \(\)"),
-            ([[True, True], [True]], "support must"),
-            ([[True, float("nan")], [True, True]], "support must"),
-            ([["True", "True"], ["True", "False"]], "support must"),
+            ([[True, True], [True]], "support must be True or False everywhere, but holds some"),
+            ([[True, float("nan")], [True, True]], "support must be finite, but holds nan at"),
+            (
+                [["True", "True"], ["True", "False"]],
+                r"support must be True or False everywhere, but holds something else \(list\)",
+            ),
+            ([[1, 0.5], [1, 1]], r"support must be True or False everywhere, but holds 0\.5"),
             (
                 [[True, False], [True, True]],
                 "the data holds a transition from 'H' to 'T', which the support calls impossible",
@@ -295,16 +308,16 @@ class TestFromDoublets:
     @pytest.mark.parametrize(
         ("doublets", "message"),
         [
-            ([[0.5, 0.5]], r"doublets must be a square matrix, but have shape \(1, 2\)"),
+            ([[0.5, 0.5]], r"doublets must be a square matrix, but has shape \(1, 2\)"),
             ([0.5, 0.5], r"doublets must be a matrix, but has shape \(2,\)"),
-            ([[-0.5, 0.5], [0.5, 0.5]], r"doublets must not be negative, but the least is -0\.5"),
+            ([[-0.5, 0.5], [0.5, 0.5]], r"must not be negative, but entry \(0, 0\) is -0\.5"),
             ([[0.5, 0.4], [0.1, 0.1]], r"doublets must sum to one, but sum to 1\.1; divide by"),
             ([[0.5, np.nan], [0.5, 0]], r"must be finite, but holds nan at position \(0, 1\)"),
             ([[0.5, 0], [0.5, np.inf]], r"must be finite, but holds inf at position \(1, 1\)"),
             ([["a", "b"], ["c", "d"]], "doublets must be numbers"),
             ([[1.0]], "a chain must have at least two states, but there is one"),
             ([[0.5, 0.5], [0, 0]], "the state 1 has an empty row in the doublet distribution"),
-            (np.zeros((0, 0)), "doublets must sum to one, but sum to 0"),
+            (np.zeros((0, 0)), r"doublets must be a square matrix, but has shape \(0, 0\)"),
         ],
     )
     def test_refuses_what_is_not_a_distribution(self, doublets: Any, message: str) -> None:

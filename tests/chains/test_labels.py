@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+from collections import namedtuple
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from fractions import Fraction
@@ -52,7 +53,8 @@ class Mood(enum.Enum):
     ids=repr,
 )
 def test_labels_may_be_any_hashable_thing(first: Hashable, second: Hashable) -> None:
-    counts = count_transitions([first, second, second, first])
+    # Inside a list of trajectories there is no doubt that a tuple is a label.
+    counts = count_transitions([[first, second, second, first]])
     assert counts.states == (first, second)
     assert counts.matrix.tolist() == HAND_COUNT
 
@@ -96,11 +98,71 @@ def test_truth_is_one_as_in_a_dictionary() -> None:
     assert counts.matrix.tolist() == HAND_COUNT
 
 
-def test_tuples_are_labels_and_lists_are_trajectories() -> None:
-    assert count_transitions([(0, 1), (1, 0)]).states == ((0, 1), (1, 0))
-    assert count_transitions([[0, 1], [1, 0]]).states == (0, 1)
-    assert count_transitions(((0, 1), (1, 0))).states == ((0, 1), (1, 0))
-    assert count_transitions(([0, 1], [1, 0])).trajectories == 2
+PAIRS = [(0, 1), (1, 0), (1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [[(0, 1, 0), (1, 0)], [(0, 1), (1, 0)], ((0, 1), (1, 0)), [(0, 1, 0)], [("up", "down")] * 9],
+)
+def test_a_list_of_tuples_could_be_labels_or_trajectories(data: Any) -> None:
+    message = (
+        r"holds only tuples, such as \((0, 1|'up').*which could be labels or trajectories; pass"
+    )
+    with pytest.raises(DataError, match=message) as caught:
+        count_transitions(data)
+    assert r"[list(data)] to take each tuple as a label" in str(caught.value)
+    assert r"list(map(list, data)) to take each as a trajectory" in str(caught.value)
+
+
+def test_each_remedy_for_a_list_of_tuples_does_what_it_says() -> None:
+    for data in (PAIRS, tuple(PAIRS)):
+        labels = count_transitions([list(data)])
+        assert labels.states == ((0, 1), (1, 0))
+        assert labels.matrix.tolist() == HAND_COUNT
+        # 0→1 and 1→0, twice each, and no seam.
+        trajectories = count_transitions(list(map(list, data)))
+        assert trajectories.matrix.tolist() == [[0, 2], [2, 0]]
+        assert trajectories.trajectories == 4
+
+
+def test_tuples_are_labels_where_nothing_else_is_possible() -> None:
+    objects = np.empty(4, dtype=object)
+    objects[:] = PAIRS
+    states = ((1, 0), (0, 1))
+    for counts in (
+        count_transitions(objects),
+        count_transitions(pair for pair in PAIRS),
+        count_transitions([PAIRS]),
+        count_transitions(PAIRS, states=states),
+    ):
+        assert set(counts.states) == set(states)
+        assert counts.matrix.sum() == 3
+    assert count_transitions(PAIRS, states=states).states == states
+    # Beside a label that is no sequence, a tuple can be no trajectory.
+    assert count_transitions([(0, 1), "x", (0, 1)]).states == ((0, 1), "x")
+    # A tuple with named fields is a record.
+    point = namedtuple("point", ["x", "y"])
+    assert count_transitions([point(0, 1), point(1, 0)]).states == (point(0, 1), point(1, 0))
+
+
+def test_states_that_are_no_tuples_leave_a_list_of_tuples_open() -> None:
+    with pytest.raises(DataError, match="could be labels or trajectories"):
+        count_transitions([(0, 1, 0), (1, 0)], states=[0, 1])
+
+
+def test_lists_ranges_and_iterators_in_a_list_are_trajectories() -> None:
+    for data in (
+        [[0, 1, 2], [0, 1]],
+        ([0, 1, 2], [0, 1]),
+        [range(3), range(2)],
+        [iter([0, 1, 2]), (label for label in (0, 1))],
+        [range(3), np.arange(2)],
+    ):
+        counts = count_transitions(data)
+        # 0→1 twice, 1→2 once; the seam 2→0 is not a transition.
+        assert counts.matrix.tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 0]]
+        assert counts.trajectories == 2
 
 
 @pytest.mark.parametrize(
@@ -170,6 +232,32 @@ def test_dates_of_numpy_stay_dates(unit: str) -> None:
     counts = count_transitions(days)
     assert [str(state)[:10] for state in counts.states] == ["2020-01-01", "2020-01-02"]
     assert counts.matrix.tolist() == HAND_COUNT
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_dates_of_numpy_are_found_among_the_given_states(unit: str) -> None:
+    days = np.array(["2020-01-02", "2020-01-01", "2020-01-01", "2020-01-02"], f"datetime64[{unit}]")
+    kinds: list[Any] = [np.unique(days)[::-1], list(np.unique(days)[::-1]), days[:2].tolist()]
+    for states in kinds[: 2 if unit == "ns" else 3]:
+        for trajectory in (days, list(days)):
+            counts = count_transitions(trajectory, states=states)
+            assert [str(state)[:10] for state in counts.states] == ["2020-01-02", "2020-01-01"]
+            assert counts.matrix.tolist() == HAND_COUNT
+
+
+def test_spans_and_fractions_of_a_microsecond_are_found_among_the_given_states() -> None:
+    spans = np.array([1, 2001, 2001, 1], "timedelta64[ns]")
+    moments = np.array([1000, 1001, 1001, 1000], "datetime64[ns]")
+    for labels in (spans, moments):
+        kinds: list[Any] = [np.unique(labels), list(np.unique(labels))]
+        for states in kinds:
+            assert count_transitions(labels, states=states).matrix.tolist() == HAND_COUNT
+
+
+def test_dates_and_other_labels_stay_dates_in_one_data_set() -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], "datetime64[ns]")
+    counts = count_transitions([days, ["x", "x"]])
+    assert [str(state)[:10] for state in counts.states] == ["2020-01-01", "2020-01-02", "x"]
 
 
 CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
@@ -272,6 +360,45 @@ def test_polars_categories_dates_and_short_integers_are_counted_alike() -> None:
     assert several.matrix.tolist() == [[0, 1], [2, 2]]
 
 
+LEVELS = ["low", "mid", "high"]
+
+
+def ordered_words(library: str, words: list[str], levels: list[str]) -> Any:
+    if library == "pandas":
+        pd = pytest.importorskip("pandas")
+        return pd.Series(pd.Categorical(words, categories=levels, ordered=True))
+    pl = pytest.importorskip("polars")
+    return pl.Series(words, dtype=pl.Enum(levels))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_ordered_categories_keep_their_order(library: str) -> None:
+    words = ["low", "high", "high", "low"]
+    for data in (
+        ordered_words(library, words, LEVELS),
+        [ordered_words(library, words, LEVELS), ordered_words(library, ["low"], LEVELS)],
+    ):
+        # Sorted as text "high" would be first; "mid" was not found.
+        counts = count_transitions(data)
+        assert counts.states == ("low", "high")
+        assert counts.matrix.tolist() == HAND_COUNT
+    one = ordered_words(library, words, LEVELS)
+    assert count_transitions(one, states=["high", "low"]).states == ("high", "low")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_orders_of_categories_that_disagree_are_refused(library: str) -> None:
+    one = ordered_words(library, ["low", "high"], LEVELS)
+    other = ordered_words(library, ["low", "high"], LEVELS[::-1])
+    message = "order their categories differently; give one order through the argument states"
+    with pytest.raises(DataError, match=message):
+        count_transitions([one, other])
+    assert count_transitions([one, other], states=LEVELS).matrix[0, 2] == 2
+    message = "the label 'none' is not among the ordered categories of the others; give the order"
+    with pytest.raises(DataError, match=message):
+        count_transitions([one, ["none", "low"]])
+
+
 def test_states_may_be_a_series() -> None:
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     for states in (pd.Series(["y", "x"]), pl.Series(["y", "x"])):
@@ -339,7 +466,14 @@ def test_data_that_cannot_be_counted_is_refused(trajectory: Any, message: str) -
         ([1, 2, 3, None], "states must not hold missing values"),
         ([1, 2, 3, [4]], "states must be hashable, but unhashable type: 'list'"),
         ([], "the label 1 is not among the given states"),
-        (3, "states"),
+        (3, r"states must be a sequence of labels, but is 3 \(int\)"),
+        ("abc", "states must be a sequence of labels, but is the text 'abc'"),
+        ({1, 2, 3}, "states must be in order, but is a set; pass a list"),
+        (frozenset({1, 2, 3}), "states must be in order, but is a frozenset; pass a list"),
+        ({1: "a", 2: "b", 3: "c"}, "states must be in order, but is a dict; pass a list"),
+        (np.ones((3, 1)), r"states must be one-dimensional, but has shape \(3, 1\)"),
+        (range(20_001), "the argument states holds 20001 distinct labels, more than the 20000"),
+        (np.array(["2020-01-01", "NaT"], "M8[D]"), "states must not hold missing values"),
     ],
 )
 def test_states_that_break_a_rule_are_refused(states: Any, message: str) -> None:

@@ -158,6 +158,10 @@ def test_inputs_are_not_changed() -> None:
         (True, "transitions must be a whole number, but is True"),
         ("ten", "transitions must be a whole number, but is 'ten'"),
         (None, "transitions must be a whole number, but is None"),
+        (10**30, "transitions must be at most 10000000000, but is 10000"),
+        pytest.param(
+            -(10**5000), "transitions must be at least 1, but is a very large int", id="huge"
+        ),
     ],
 )
 def test_a_bad_number_of_transitions_is_refused(transitions: Any, message: str) -> None:
@@ -174,7 +178,7 @@ def test_a_bad_number_of_transitions_is_refused(transitions: Any, message: str) 
             r"each row of transition must sum to one, but row 0 sums to 1\.1",
         ),
         ([[1.5, -0.5], [0.5, 0.5]], r"must not be negative, but entry \(0, 1\) is -0\.5"),
-        ([[0.5, 0.5]], r"transition must be square, but has shape \(1, 2\)"),
+        ([[0.5, 0.5]], r"transition must be a square matrix, but has shape \(1, 2\)"),
         ([[0.5, float("nan")], [1, 0]], "transition must be finite, but holds nan"),
         ("HT", "transition must be numbers"),
     ],
@@ -200,7 +204,7 @@ def test_bad_states_are_refused(states: Any, message: str) -> None:
         simulate(COIN, 3, seed=1, states=states)
 
 
-@pytest.mark.parametrize("start", [2, "a", -1, 0.5, [0]])
+@pytest.mark.parametrize("start", [2, "a", -1, 0.5, [0], np.array([0, 1]), np.array([0])])
 def test_an_unknown_start_is_refused(start: Any) -> None:
     with pytest.raises(InputError, match="start must be one of the states, but is"):
         simulate(COIN, 3, seed=1, start=start)

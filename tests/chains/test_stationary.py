@@ -450,8 +450,8 @@ class TestInputs:
             ([[0.5, 0.6], [0.5, 0.5]], r"row 0 sums to 1\.1; divide each row by its sum"),
             ([[0.5, 0.5], [0.5, 0.5000001]], "row 1 sums to 1.0000001"),
             ([[1.5, -0.5], [0.5, 0.5]], r"must not be negative, but entry \(0, 1\) is -0\.5"),
-            ([[0.5, 0.5]], r"transition must be square, but has shape \(1, 2\)"),
-            (np.zeros((0, 0)), r"transition must be square, but has shape \(0, 0\)"),
+            ([[0.5, 0.5]], r"transition must be a square matrix, but has shape \(1, 2\)"),
+            (np.zeros((0, 0)), r"transition must be a square matrix, but has shape \(0, 0\)"),
             ([0.5, 0.5], r"transition must be a matrix, but has shape \(2,\)"),
             ([[0.5, float("nan")], [1, 0]], r"finite, but holds nan at position \(0, 1\)"),
             ([[0.5, 0.5], [float("inf"), 0]], r"finite, but holds inf at position \(1, 0\)"),
@@ -472,7 +472,7 @@ class TestInputs:
             ([1, 2, 3], "loss must have one entry for each of the 2 states, but has 3"),
             ([1, float("nan")], "loss must be finite, but holds nan at position 1"),
             ([float("inf"), 0], "loss must be finite, but holds inf at position 0"),
-            ([1, None], "loss must be finite, but holds nan at position 1"),
+            ([1, None], "loss must be finite, but holds None at position 1"),
             ([[1, 2]], r"loss must be one-dimensional, but has shape \(1, 2\)"),
             (["a", "b"], "loss must be numbers"),
         ],
@@ -490,6 +490,18 @@ class TestInputs:
         with pytest.raises(ReducibleChainError, match="not unique"):
             relative_values(chain, [1, 2, 3], method=method)
 
+    @both_methods
+    def test_whose_relative_values_overflow_are_refused(self, method: Method) -> None:
+        # Each state lasts 1e200 steps, in which a loss of 1e200 adds up to 1e400.
+        sticky = [[1, 1e-200], [1e-200, 1]]
+        with pytest.raises(InputError, match=r"values are beyond .* the loss reaches 1e\+200"):
+            relative_values(sticky, [0, 1e200], method=method)
+
+    def test_whose_method_is_no_text_are_refused(self) -> None:
+        method: Any = np.array(["lu", "gth"])
+        with pytest.raises(InputError, match=r"method must be one of lu, gth, but is array\("):
+            stationary_law([[0.5, 0.5], [0.5, 0.5]], method=method)
+
     def test_of_an_unknown_method_are_refused(self) -> None:
-        with pytest.raises(InputError, match="method must be 'lu' or 'gth', but is 'qr'"):
+        with pytest.raises(InputError, match="method must be one of lu, gth, but is 'qr'"):
             stationary_law([[0.5, 0.5], [0.5, 0.5]], method="qr")  # type: ignore[arg-type]

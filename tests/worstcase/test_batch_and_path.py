@@ -53,6 +53,26 @@ def test_many_losses_one_estimate() -> None:
     assert batch[-1].value == batch.values[7]
     with pytest.raises(IndexError, match="none at 8"):
         batch[8]
+    with pytest.raises(TypeError, match="integer"):
+        batch["first"]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "part", [slice(0, 2), slice(1, None, 3), slice(None, None, -1), slice(3, 3)], ids=str
+)
+def test_a_slice_of_a_batch_is_a_batch(part: slice) -> None:
+    batch = worst_case_batch(np.eye(8), PROBLEMS[0].estimate, 0.05)
+    some = batch[part]
+    assert len(some) == len(range(8)[part])
+    assert some.seconds == pytest.approx(batch.seconds * len(some) / 8)
+    assert repr(some).startswith(f"WorstCaseBatch({len(some)} worst cases")
+    for found, m in zip(some, range(8)[part], strict=True):
+        assert found.value == batch.values[m]
+        assert found.status is batch.statuses[m]
+        assert np.array_equal(found.loss, np.eye(8)[m])
+        assert np.array_equal(found.transition, batch.transitions[m])
+        assert found.estimate is PROBLEMS[0].estimate
+        assert not found.transition.flags.writeable
 
 
 def test_large_chains_come_in_batches_too() -> None:
@@ -108,8 +128,23 @@ def test_a_path_comes_back_in_the_order_of_its_radii() -> None:
         ([0.0] * 8, "chain", 0.1, "must be an Estimate"),
         ([0.0] * 8, PROBLEMS[0].estimate, [], "radii must hold at least one"),
         ([], PROBLEMS[0].estimate, 0.1, "losses must hold at least one"),
+        (None, PROBLEMS[0].estimate, 0.1, r"loss 0 must be one-dimensional, but has shape \(\)"),
+        (5, PROBLEMS[0].estimate, 0.1, r"loss 0 must be one-dimensional, but has shape \(\)"),
+        ("free", PROBLEMS[0].estimate, 0.1, "loss 0 must be numbers"),
+        ([[[1], [1, 2]]], PROBLEMS[0].estimate, 0.1, "loss 0 must be numbers"),
+        ([0.0] * 8, None, 0.1, "estimate must be an Estimate, but is NoneType; make one by"),
+        ([0.0] * 8, 5, 0.1, "estimate must be an Estimate, but is int; make one by"),
+        ([0.0] * 8, [PROBLEMS[0].estimate, 5], 0.1, "estimate must be an Estimate, but is int"),
+        ([0.0] * 8, PROBLEMS[0].estimate, None, "radius 0 must be finite, but holds None"),
+        ([0.0] * 8, PROBLEMS[0].estimate, {0.1, 0.2}, "radius 0 must be numbers"),
+        ([0.0] * 8, PROBLEMS[0].estimate, [[0.1], [0.1, 0.2]], "radius 0 must be one number"),
     ],
 )
 def test_bad_input(losses: object, estimates: object, radii: object, message: str) -> None:
     with pytest.raises(MarkovDROError, match=message):
         worst_case_batch(losses, estimates, radii)  # type: ignore[arg-type]
+
+
+def test_radii_that_are_no_list_of_numbers_are_refused_on_a_path_too() -> None:
+    with pytest.raises(MarkovDROError, match=r"radius 0 must be one number, but has shape \(1,\)"):
+        worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, [[0.1], [0.1, 0.2]])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from markovdro._arrays import FloatArray
-from markovdro._inputs import float_array, radius_value, transition_matrix
-from markovdro.chains import Estimate
+from markovdro._inputs import doublet_matrix, radius_value, transition_matrix
+from markovdro.chains import Estimate, align_table
 from markovdro.errors import InputError
 
 __all__ = ["ConditionalEntropyBall", "conditional_entropy"]
@@ -44,11 +45,13 @@ def conditional_entropy(doublets: Any, transition: Any) -> float:
     """
     from markovdro.ambiguity._rows import divergence
 
+    states: Sequence[Hashable] | None
     if isinstance(doublets, Estimate):
-        nominal, weights = doublets.transition, doublets.weights
+        nominal, weights, states = doublets.transition, doublets.weights, doublets.states
     else:
-        nominal, weights = _rows_and_weights(doublets)
-    matrix = transition_matrix(transition)
+        numbers, states = align_table(doublets, None, "doublets")
+        nominal, weights = _rows_and_weights(numbers)
+    matrix = transition_matrix(align_table(transition, states, "transition")[0])
     if matrix.shape != nominal.shape:
         raise InputError(
             f"transition must have the shape {nominal.shape} of the doublets, "
@@ -59,14 +62,7 @@ def conditional_entropy(doublets: Any, transition: Any) -> float:
 
 def _rows_and_weights(doublets: Any) -> tuple[FloatArray, FloatArray]:
     """Split θ' into P' and α; a state of no mass gets any row, since its weight is zero."""
-    theta = float_array(doublets, "doublets", 2)
-    if theta.shape[0] != theta.shape[1]:
-        raise InputError(f"doublets must be a square matrix, but have shape {theta.shape}.")
-    if (theta < 0).any() or abs(theta.sum() - 1) > 1e-8:
-        raise InputError(
-            "doublets must be nonnegative and sum to one, but the least is "
-            f"{theta.min():g} and the sum {theta.sum():.12g}."
-        )
+    theta = doublet_matrix(doublets)
     weights = theta.sum(axis=1)
     rows = np.where(weights[:, None] > 0, theta, 1.0 / len(theta))
     return rows / rows.sum(axis=1, keepdims=True), weights

@@ -1,5 +1,6 @@
 """From trajectories to an estimated chain, and what a chain does in the long run."""
 
+from markovdro.chains._alignment import align_table, loss_vector, separate_losses
 from markovdro.chains._counts import TransitionCounts, count_transitions
 from markovdro.chains._estimate import Estimate, estimate
 from markovdro.chains._simulation import simulate
@@ -27,11 +28,14 @@ __all__ = [
     "Smoothing",
     "TransitionCounts",
     "ZeroPerturbation",
+    "align_table",
     "count_transitions",
     "eliminated",
     "estimate",
     "factorised",
+    "loss_vector",
     "relative_values",
+    "separate_losses",
     "simulate",
     "stationary_law",
 ]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from markovdro._arrays import CountArray, IndexArray
-from markovdro._inputs import float_array, read_only
+from markovdro._inputs import read_only, square_matrix
 from markovdro.chains import _labels
+from markovdro.chains._alignment import align_table
 from markovdro.errors import DataError
 
 __all__ = ["TransitionCounts", "count_transitions"]
@@ -44,9 +45,10 @@ class TransitionCounts:
         Parameters
         ----------
         counts : d × d, nonnegative whole numbers
-            Row: where a transition begins; column: where it ends.
+            Row: where a transition begins; column: where it ends. The names of a table, such
+            as ``pandas.crosstab`` makes, decide which state a row or a column belongs to.
         states : labels, optional
-            By default 0, 1, …, d − 1.
+            By default the names of the table, or 0, 1, …, d − 1 where there are none.
 
         Examples
         --------
@@ -54,26 +56,22 @@ class TransitionCounts:
         >>> TransitionCounts.from_matrix([[3, 1], [1, 0]], states=["up", "down"]).total
         5
         """
-        array = float_array(counts, "counts", 2)
-        if array.shape[0] != array.shape[1] or array.size == 0:
-            raise DataError(f"counts must be a square matrix, but have shape {array.shape}.")
-        for wrong, rule in ((array < 0, "not be negative"), (array % 1 != 0, "be whole numbers")):
-            if wrong.any():
-                row, column = (int(i) for i in np.argwhere(wrong)[0])
-                raise DataError(
-                    f"counts must {rule}, but entry ({row}, {column}) is {array[row, column]:g}."
-                )
+        given = None if states is None else _labels.unique_states(states)
+        numbers, given = align_table(counts, given, "counts", DataError)
+        array = square_matrix(numbers, "counts", error=DataError)
+        if (array % 1 != 0).any():
+            row, column = (int(i) for i in np.argwhere(array % 1 != 0)[0])
+            raise DataError(
+                f"counts must be whole numbers, but entry ({row}, {column}) is "
+                f"{array[row, column]:g}."
+            )
         if array.max() >= _labels.EXACT:
             raise DataError(
                 f"counts must be below 2^53, but the largest is {array.max():g}: "
                 "from there on doubles are no longer exact."
             )
-        labels = list(range(len(array))) if states is None else _labels.unique_states(states)
-        if len(labels) != len(array):
-            raise DataError(
-                f"states must name the {len(array)} rows of counts, but there are {len(labels)}."
-            )
-        return cls(read_only(array.astype(np.int64)), tuple(labels))
+        labels = _labels.states_of_rows(given, len(array), "counts")
+        return cls(read_only(array.astype(np.int64)), labels)
 
     @property
     def total(self) -> int:
@@ -140,8 +138,13 @@ def count_transitions(
     trajectory : sequence of labels, or a list of such sequences
         Lists, numpy arrays, pandas or polars series; labels may be any hashable things. No
         transition is counted from the end of one trajectory to the beginning of the next.
+        Several trajectories are a list or tuple of lists, arrays, series, ranges or iterators. A
+        list of tuples alone is refused, because each could be a label or a trajectory: pass
+        ``[data]`` for labels (or give them in ``states``), ``list(map(list, data))`` for
+        trajectories.
     states : labels, optional
-        The states and their order. By default the labels found, sorted where they can be.
+        The states and their order. By default the labels found, in the order of their categories
+        (ordered categoricals), or else sorted where they can be.
 
     Returns
     -------
@@ -167,12 +170,15 @@ def count_transitions(
     array([[0, 1],
            [1, 1]])
     """
-    trajectories = _labels.split_trajectories(trajectory)
+    given = None if states is None else _labels.unique_states(states)
+    parts = _labels.split_trajectories(trajectory, given)
+    order = _labels.declared_order(parts) if given is None else None
+    trajectories = [_labels.label_array(part) for part in parts]
     labels = _labels.join(trajectories)
     lengths = np.array([t.size for t in trajectories], dtype=np.intp)
     _labels.check_complete(labels, lengths)
     found, codes = _labels.factorize(labels)
-    names, number = _labels.number_states(found, states)
+    names, number = _labels.number_states(found, given, order)
     if not np.array_equal(number, np.arange(number.size)):
         codes = number[codes]
     lengths = lengths[lengths > 0]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray
-from markovdro._inputs import ROW_SUM_TOLERANCE, float_array, positive_number, read_only
+from markovdro._inputs import doublet_matrix, float_array, positive_number, read_only
+from markovdro.chains._alignment import align_table
 from markovdro.chains._counts import TransitionCounts
-from markovdro.chains._labels import unique_states
+from markovdro.chains._labels import states_of_rows, unique_states
 from markovdro.chains._smoothing import Smoothing, ZeroPerturbation, smoothing_named
 from markovdro.chains._structure import recurrent_states
 from markovdro.errors import (
@@ -79,8 +80,11 @@ class Estimate:
         ----------
         doublets : d × d, nonnegative, summing to one, no row all zero
             ``doublets[i, j]`` is the share of transitions that went from i to j. For a published
-            transition matrix P with stationary law π it is ``π[:, None] * P``.
-        states, support : optional
+            transition matrix P with stationary law π it is ``π[:, None] * P``. The names of a
+            table decide which state a row or a column belongs to.
+        states : labels, optional
+            By default the names of the table, or 0, 1, …, d − 1 where there are none.
+        support : optional
             As in :func:`estimate`.
         transitions_seen : optional
             The number of transitions behind it, which the radius rules need.
@@ -93,20 +97,10 @@ class Estimate:
         array([[0.8, 0.2],
                [0.2, 0.8]])
         """
-        theta = float_array(doublets, "doublets", 2)
-        if theta.shape[0] != theta.shape[1]:
-            raise InputError(f"doublets must be a square matrix, but have shape {theta.shape}.")
-        if (theta < 0).any():
-            raise InputError(f"doublets must not be negative, but the least is {theta.min():g}.")
-        if abs(theta.sum() - 1) > ROW_SUM_TOLERANCE:
-            raise InputError(
-                f"doublets must sum to one, but sum to {theta.sum():.12g}; divide by their sum."
-            )
-        labels = tuple(range(len(theta)) if states is None else unique_states(states))
-        if len(labels) != len(theta):
-            raise InputError(
-                f"states must name the {len(theta)} rows of doublets, but there are {len(labels)}."
-            )
+        given = None if states is None else unique_states(states)
+        numbers, given = align_table(doublets, given, "doublets")
+        theta = doublet_matrix(numbers)
+        labels = states_of_rows(given, len(theta), "doublets")
         if transitions_seen is not None:
             transitions_seen = positive_number(transitions_seen, "transitions_seen")
         allowed = _support(support, theta, labels)
@@ -216,10 +210,12 @@ def estimate(
             f"the smoothing {chosen!r} must give each of the {allowed.shape} doublets a mass of at "
             "least zero, and none outside the support."
         )
-    if (masses.sum(axis=1) == 0).any():
+    empty = tuple(counts.states[i] for i in np.flatnonzero(masses.sum(axis=1) == 0))
+    if empty:
+        was = "state {} was" if len(empty) == 1 else "states {} were"
         raise UnvisitedStateError(
-            f"the state {_first(counts.unvisited)} was never left, and this smoothing gives it no "
-            "row: its row would be free, and the worst case max(loss) if it can be absorbing. "
+            f"the {was.format(_first(empty))} never left, and this smoothing gives no row there: "
+            "it would be free, and the worst case max(loss) if it can be absorbing. "
             "Use smoothing='pseudo-counts' or 'zero-perturbation', or leave the state out."
         )
     return _build(masses / masses.sum(), allowed, counts.states, counts.total, chosen, counts)
@@ -259,9 +255,11 @@ def _build(
 def _support(support: Any, masses: Any, states: tuple[Hashable, ...]) -> BoolArray:
     if support is None:
         return np.ones(masses.shape, dtype=bool)
-    given = float_array(support, "support", 2)
-    if not np.isin(given, (0.0, 1.0)).all():
-        raise InputError("support must hold only True and False.")
+    content = "True or False everywhere"
+    given = float_array(align_table(support, states, "support")[0], "support", 2, content=content)
+    other = given[~np.isin(given, (0.0, 1.0))]
+    if other.size:
+        raise InputError(f"support must be {content}, but holds {other[0]:g}.")
     if given.shape != masses.shape:
         raise InputError(
             f"support must have the shape {masses.shape} of the counts, but has {given.shape}."

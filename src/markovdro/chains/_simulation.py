@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from markovdro._arrays import AnyArray
-from markovdro._inputs import random_generator, transition_matrix, whole_number
-from markovdro.chains._labels import unique_states
+from markovdro._inputs import random_generator, shown, transition_matrix, whole_number
+from markovdro.chains._alignment import align_table
+from markovdro.chains._labels import plain_list, states_of_rows, unique_states
 from markovdro.chains._stationary import stationary_law
 from markovdro.errors import InputError
 
 __all__ = ["simulate"]
+
+# Eighty gigabytes of labels: whoever asks for more has mistyped.
+MOST_TRANSITIONS = 10**10
 
 
 def simulate(
@@ -35,7 +39,7 @@ def simulate(
     start : label, optional
         The initial state. By default it is drawn from the stationary law.
     states : labels, optional
-        By default 0, 1, …, d − 1.
+        By default the names of the table, or 0, 1, …, d − 1 where there are none.
 
     Returns
     -------
@@ -49,29 +53,31 @@ def simulate(
     """
     from markovdro.chains._elimination import walk
 
-    matrix = transition_matrix(transition)
-    steps = whole_number(transitions, "transitions", least=1)
-    labels = unique_states(range(len(matrix)) if states is None else states)
-    if len(labels) != len(matrix):
-        raise InputError(
-            f"states must name the {len(matrix)} rows of transition, but there are {len(labels)}."
-        )
-    number = {label: code for code, label in enumerate(labels)}
-    if start is not None and start not in labels:
-        raise InputError(f"start must be one of the states, but is {start!r}.")
+    given = None if states is None else unique_states(states)
+    numbers, given = align_table(transition, given, "transition")
+    matrix = transition_matrix(numbers)
+    labels = states_of_rows(given, len(matrix), "transition")
+    steps = whole_number(transitions, "transitions", least=1, most=MOST_TRANSITIONS)
     rng = random_generator(seed)
     first = (
         int(rng.choice(len(matrix), p=stationary_law(matrix, method="gth")))
         if start is None
-        else number[start]
+        else _number(start, labels)
     )
     cumulative = matrix.cumsum(axis=1)
     # Rounding must not leave a gap below one, nor give it to a state that cannot follow.
     cumulative[cumulative >= cumulative[:, -1:]] = 1.0
     path = np.empty(steps + 1, dtype=np.intp)
     walk(cumulative, first, rng.random(steps), path)
-    if states is None:
+    if given is None:
         return path
     lookup = np.empty(len(labels), dtype=object)
     lookup[:] = labels
     return lookup[path]
+
+
+def _number(start: Any, labels: tuple[Hashable, ...]) -> int:
+    try:
+        return {label: code for code, label in enumerate(labels)}[plain_list([start])[0]]
+    except (KeyError, TypeError):  # TypeError: what cannot be hashed is no label
+        raise InputError(f"start must be one of the states, but is {shown(start)}.") from None

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray
-from markovdro._inputs import positive_number
+from markovdro._inputs import positive_number, shown
 from markovdro.chains._counts import TransitionCounts
 from markovdro.errors import InputError
 
@@ -121,13 +121,13 @@ def smoothing_named(choice: str | Smoothing) -> Smoothing:
     if isinstance(choice, str):
         if choice not in _NAMED:
             raise InputError(
-                f"smoothing {choice!r} is not known; choose one of {', '.join(sorted(_NAMED))}, "
-                "or pass an object such as ZeroPerturbation(1e-4)."
+                f"smoothing {shown(choice)} is not known; choose one of "
+                f"{', '.join(sorted(_NAMED))}, or pass an object such as ZeroPerturbation(1e-4)."
             )
         return _NAMED[choice]
     if isinstance(choice, type) or not hasattr(choice, "masses"):
         raise InputError(
-            f"smoothing must be a name or a smoothing object, but is {choice!r}; "
+            f"smoothing must be a name or a smoothing object, but is {shown(choice)}; "
             f"the names are {', '.join(sorted(_NAMED))}."
         )
     return choice

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from markovdro._arrays import FloatArray
-from markovdro._inputs import loss_vector, transition_matrix
+from markovdro._inputs import one_of, transition_matrix
+from markovdro.chains._alignment import align_table, loss_vector
+from markovdro.chains._labels import states_of_rows
 from markovdro.chains._structure import recurrent_states
 from markovdro.errors import InputError
 
@@ -95,15 +98,17 @@ def eliminated(transition: FloatArray, loss: FloatArray, mass: FloatArray) -> Lo
     return LongRun(value, stationary, values)
 
 
-def _long_run(transition: Any, loss: Any, method: Method) -> LongRun:
-    matrix = transition_matrix(transition)
-    vector = loss_vector(loss, len(matrix))
-    mass = recurrent_states(matrix).astype(np.float64)
-    if method == "lu":
-        return factorised(matrix, vector, mass)
-    if method == "gth":
-        return eliminated(matrix, vector, mass)
-    raise InputError(f"method must be 'lu' or 'gth', but is {method!r}.")
+def _chain(transition: Any) -> tuple[FloatArray, tuple[Hashable, ...]]:
+    numbers, names = align_table(transition, None, "transition")
+    matrix = transition_matrix(numbers)
+    return matrix, states_of_rows(names, len(matrix), "transition")
+
+
+def _long_run(
+    matrix: FloatArray, states: tuple[Hashable, ...], loss: FloatArray, method: Method
+) -> LongRun:
+    run = factorised if one_of(method, get_args(Method), "method") == "lu" else eliminated
+    return run(matrix, loss, recurrent_states(matrix, states).astype(np.float64))
 
 
 def stationary_law(transition: Any, *, method: Method = "lu") -> FloatArray:
@@ -120,7 +125,7 @@ def stationary_law(transition: Any, *, method: Method = "lu") -> FloatArray:
     Returns
     -------
     array
-        The π with ``π = πP`` and ``Σ π_i = 1``.
+        The π with ``π = πP`` and ``Σ π_i = 1``, in the order of the rows.
 
     Examples
     --------
@@ -128,8 +133,8 @@ def stationary_law(transition: Any, *, method: Method = "lu") -> FloatArray:
     >>> stationary_law([[0.9, 0.1], [0.3, 0.7]]).round(12)
     array([0.75, 0.25])
     """
-    size = len(transition_matrix(transition))
-    return _long_run(transition, np.zeros(size), method).stationary
+    matrix, states = _chain(transition)
+    return _long_run(matrix, states, np.zeros(len(matrix)), method).stationary
 
 
 def relative_values(transition: Any, loss: Any, *, method: Method = "lu") -> FloatArray:
@@ -139,6 +144,8 @@ def relative_values(transition: Any, loss: Any, *, method: Method = "lu") -> Flo
     ----------
     transition : d × d, rows summing to one
     loss : one number for each state
+        In the order of the rows; or a dict or series by state, where ``transition`` is a table that
+        names its states, or by number.
     method : "lu" or "gth"
         As in :func:`stationary_law`.
 
@@ -154,6 +161,14 @@ def relative_values(transition: Any, loss: Any, *, method: Method = "lu") -> Flo
     >>> relative_values([[0.9, 0.1], [0.3, 0.7]], [0.0, 1.0]).round(12)
     array([-0.625,  1.875])
     """
-    found = _long_run(transition, loss, method)
-    centred: FloatArray = found.values - found.stationary @ found.values
+    matrix, states = _chain(transition)
+    vector = loss_vector(loss, states)
+    found = _long_run(matrix, states, vector, method)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred: FloatArray = found.values - found.stationary @ found.values
+    if not np.isfinite(centred).all():
+        raise InputError(
+            "the relative values are beyond the largest double, 1.8e308: the loss reaches "
+            f"{np.abs(vector).max():g}, and the chain hardly moves; divide the loss by a constant."
+        )
     return centred

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from markovdro._inputs import float_array, positive_number, whole_number
+from markovdro._inputs import float_array, one_of, positive_number, whole_number
 from markovdro.errors import InputError
 
 __all__ = ["DEFAULT_STARTS", "MOST_ITERATIONS", "MOST_NODES", "Options", "check_options"]
@@ -70,12 +70,8 @@ def check_options(
 ) -> Options:
     """Check every option before any work."""
     began = time.perf_counter()
-    if ambiguity not in AMBIGUITIES:
-        raise InputError(
-            f"ambiguity must be one of {', '.join(AMBIGUITIES)}, but is {ambiguity!r}."
-        )
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, but is {method!r}.")
+    ambiguity = one_of(ambiguity, AMBIGUITIES, "ambiguity")
+    method = one_of(method, METHODS, "method")
     deadline = inf
     if time_limit is not None:
         limit = float(float_array(time_limit, "time_limit", 0))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any, overload
 
 import numpy as np
 
@@ -144,7 +146,8 @@ class WorstCase:
 class WorstCaseBatch:
     """Many worst cases that were solved in one call.
 
-    ``batch[m]`` is the m-th as a :class:`WorstCase`; the arrays hold one entry for each.
+    ``batch[m]`` is the m-th as a :class:`WorstCase`, and a slice is a batch again; the arrays hold
+    one entry for each.
 
     Attributes
     ----------
@@ -185,9 +188,25 @@ class WorstCaseBatch:
     def __iter__(self) -> Iterator[WorstCase]:
         return (self[m] for m in range(len(self)))
 
-    def __getitem__(self, m: int) -> WorstCase:
+    @overload
+    def __getitem__(self, m: int) -> WorstCase: ...
+
+    @overload
+    def __getitem__(self, m: slice) -> WorstCaseBatch: ...
+
+    def __getitem__(self, m: int | slice) -> WorstCase | WorstCaseBatch:
         from markovdro.ambiguity import ConditionalEntropyBall
 
+        if isinstance(m, slice):
+            # Every array and tuple holds one entry for each problem.
+            parts: dict[str, Any] = {
+                name: part[m]
+                for name, part in vars(self).items()
+                if isinstance(part, np.ndarray | tuple)
+            }
+            share = len(parts["statuses"]) / max(len(self), 1)
+            return replace(self, **parts, seconds=self.seconds * share)
+        m = operator.index(m)
         if not -len(self) <= m < len(self):
             raise IndexError(f"there are {len(self)} worst cases; there is none at {m}")
         ball = ConditionalEntropyBall(self.estimates[m], float(self.radii[m]))

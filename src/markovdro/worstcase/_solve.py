@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from markovdro._arrays import FloatArray
-from markovdro._inputs import loss_vector, radius_value, transition_matrix
+from markovdro._inputs import entries_of, radius_value, shown, transition_matrix
 from markovdro.ambiguity import ConditionalEntropyBall
-from markovdro.chains import Estimate
+from markovdro.chains import Estimate, align_table, loss_vector, separate_losses
 from markovdro.errors import InputError
 from markovdro.worstcase._multistart import Found, Problem, find, find_many
 from markovdro.worstcase._options import (
@@ -50,7 +50,7 @@ def worst_case(
 
     Parameters
     ----------
-    loss : d numbers
+    loss : d numbers, or a dict or pandas Series by state
         ``L_i``, the loss of the decision in state i. Any unit.
     estimate : Estimate
         The chain at the centre: P', its row weights α and the transitions that are possible.
@@ -113,8 +113,10 @@ def worst_case(
         max_nodes=max_nodes,
         threads=threads,
     )
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function, but is {shown(callback)}.")
     chain = _estimate(estimate)
-    losses = _Losses.of(loss_vector(loss, len(chain.states))[None, :])
+    losses = _Losses.of(loss_vector(loss, chain.states)[None, :])
     r = radius_value(radius)
     warm = None if start is None else _warm_start(start, chain, r)
     low, span = float(losses.low[0]), float(losses.span[0])
@@ -148,7 +150,7 @@ def worst_case_batch(
 
     Parameters
     ----------
-    losses : d numbers, or n × d
+    losses : d numbers, or n × d, or dicts or pandas Series by state
     estimates : Estimate, or n of them over equally many states
     radii : number, or n of them
         Each of the three is given once for all problems, or once for each.
@@ -235,7 +237,7 @@ def worst_case_path(
         max_nodes=max_nodes,
         threads=threads,
     )
-    losses, problems = _line_up(loss_vector(loss, len(_estimate(estimate).states)), estimate, radii)
+    losses, problems = _line_up(loss_vector(loss, _estimate(estimate).states), estimate, radii)
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
@@ -286,7 +288,8 @@ def _estimate(value: Any) -> Estimate:
 
 
 def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
-    matrix = transition_matrix(start.transition if isinstance(start, WorstCase) else start, "start")
+    given = start.transition if isinstance(start, WorstCase) else start
+    matrix = transition_matrix(align_table(given, chain.states, "start")[0], "start")
     if matrix.shape != chain.transition.shape:
         raise InputError(
             f"start must have the shape {chain.transition.shape} of the estimate, "
@@ -297,16 +300,14 @@ def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
     return ConditionalEntropyBall(chain, radius).pull_inside(matrix)
 
 
-def _line_up(
-    losses: Any, estimates: Estimate | Sequence[Estimate], radii: Any
-) -> tuple[_Losses, list[Problem]]:
+def _line_up(losses: Any, estimates: Any, radii: Any) -> tuple[_Losses, list[Problem]]:
     """Line up losses, estimates and radii, each given once or once for each problem."""
-    chains = [_estimate(e) for e in ([estimates] if isinstance(estimates, Estimate) else estimates)]
+    chains = [_estimate(value) for value in entries_of(estimates)]
     size = len(chains[0].states) if chains else 0
     if any(len(e.states) != size for e in chains):
         raise InputError("all estimates of a batch must have equally many states.")
-    rows = _rows(losses) if chains else []
-    values = [radius_value(value, f"radius {m}") for m, value in enumerate(np.atleast_1d(radii))]
+    rows = separate_losses(losses)
+    values = [radius_value(value, f"radius {m}") for m, value in enumerate(entries_of(radii))]
     lengths = {"estimates": len(chains), "losses": len(rows), "radii": len(values)}
     for name, length in lengths.items():
         if length == 0:
@@ -318,8 +319,18 @@ def _line_up(
                 f"losses, estimates and radii must each be given once or {count} times, "
                 f"but there are {length} {name}."
             )
+    # One loss is one vector, unless the estimates have their states in different orders.
+    states = chains[0].states
+    once = len(rows) == 1 and all(e.states is states or e.states == states for e in chains)
+    times = 1 if once else count
+    pairs = zip(_repeated(rows, times), _repeated(chains, times)[:times], strict=True)
     table = _Losses.of(
-        np.array([loss_vector(row, size, f"loss {m}") for m, row in enumerate(rows)])
+        np.array(
+            [
+                loss_vector(row, chain.states, f"loss {m % len(rows)}")
+                for m, (row, chain) in enumerate(pairs)
+            ]
+        )
     )
     return table, [
         Problem(loss, chain, radius)
@@ -330,12 +341,6 @@ def _line_up(
             strict=True,
         )
     ]
-
-
-def _rows(losses: Any) -> list[Any]:
-    """Return the losses one by one: a table has one in each row, a vector is one itself."""
-    entries = list(losses.to_numpy() if hasattr(losses, "to_numpy") else losses)
-    return entries if not entries or np.ndim(entries[0]) > 0 else [losses]
 
 
 def _repeated(things: list[T], count: int) -> list[T]:
