@@ -2,7 +2,7 @@
 
 from markovdro.chains._alignment import align_table, loss_vector, separate_losses
 from markovdro.chains._counts import TransitionCounts, count_transitions
-from markovdro.chains._estimate import Estimate, estimate
+from markovdro.chains._estimate import Estimate, checked_estimate, estimate
 from markovdro.chains._simulation import simulate
 from markovdro.chains._smoothing import (
     GhostTransition,
@@ -29,6 +29,7 @@ __all__ = [
     "TransitionCounts",
     "ZeroPerturbation",
     "align_table",
+    "checked_estimate",
     "count_transitions",
     "eliminated",
     "estimate",

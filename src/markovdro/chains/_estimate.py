@@ -25,7 +25,7 @@ from markovdro.errors import (
     UnvisitedStatesWarning,
 )
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "checked_estimate", "estimate"]
 
 # Above this share of the doublet mass, what was added to the data deserves a warning.
 HEAVY_SMOOTHING = 0.1
@@ -219,6 +219,16 @@ def estimate(
             "Use smoothing='pseudo-counts' or 'zero-perturbation', or leave the state out."
         )
     return _build(masses / masses.sum(), allowed, counts.states, counts.total, chosen, counts)
+
+
+def checked_estimate(value: Any) -> Estimate:
+    """Return the estimate itself, or say what was passed in its place."""
+    if not isinstance(value, Estimate):
+        raise InputError(
+            f"estimate must be an Estimate, but is {type(value).__name__}; make one by "
+            "estimate(count_transitions(trajectory)), or by Estimate.from_doublets(matrix)."
+        )
+    return value
 
 
 def _build(

@@ -10,6 +10,7 @@ from markovdro.worstcase._multistart import Found, Problem
 from markovdro.worstcase._options import Options
 from markovdro.worstcase._region import Region
 from markovdro.worstcase._result import Proof, Status
+from markovdro.worstcase._threads import blas_threads
 
 __all__ = ["prove"]
 
@@ -20,26 +21,32 @@ FEW_STATES, FEW_BOXES = 30, 20_000
 def prove(problem: Problem, options: Options, found: Found, region: Region) -> Found:
     """Prove a bound on the worst case, and improve on the best chain where the proof finds better.
 
-    Convexity is tried first; where it does not meet the tolerance, boxes are branched on
-    (``method="auto"``: only few of them, unless a time limit says for how long).
+    Convexity is tried first; where it does not meet the tolerance, boxes are branched on.
     """
     if problem.radius == 0 or found.status is Status.TRIVIAL:
         return found
-    if found.bound - found.value <= options.proof_tolerance:
+    if not _meets(found, options) and time.perf_counter() < options.deadline:
+        with blas_threads(options.threads):
+            values = problem.evaluate(found.transition).values
+            bound = convexity_bound(region, problem.loss, found.value, found.stationary, values)
+        found = found.proven(bound, Proof.CONVEXITY, 0)
+    if _meets(found, options):
         return found.ending(Status.CERTIFIED)
     if time.perf_counter() >= options.deadline:
         return found.ending(Status.TIME_LIMIT)
-    values = problem.evaluate(found.transition).values
-    bound = convexity_bound(region, problem.loss, found.value, found.stationary, values)
-    found = found.proven(bound, Proof.CONVEXITY, 0)
-    if found.bound - found.value <= options.proof_tolerance:
-        return found.ending(Status.CERTIFIED)
-    states = len(problem.loss)
-    most_boxes = options.most_nodes
+    boxes = _boxes_allowed(len(problem.loss), options)
+    return branch(region, problem, options, found, boxes) if boxes else found
+
+
+def _meets(found: Found, options: Options) -> bool:
+    return found.bound - found.value <= options.proof_tolerance
+
+
+def _boxes_allowed(states: int, options: Options) -> int:
+    """Without a time limit, ``method="auto"`` branches little, and on few states only."""
+    if states > MOST_BRANCHING_STATES:
+        return 0
     if options.method == "auto" and options.unlimited:
-        most_boxes = min(most_boxes, FEW_BOXES // states if states <= FEW_STATES else 0)
-    if states > MOST_BRANCHING_STATES or most_boxes == 0:
-        return found
-    if time.perf_counter() >= options.deadline:
-        return found.ending(Status.TIME_LIMIT)
-    return branch(region, problem, options, found, most_boxes)
+        few = FEW_BOXES // states if states <= FEW_STATES else 0
+        return min(options.most_nodes, few)
+    return options.most_nodes

@@ -11,7 +11,13 @@ import numpy as np
 from markovdro._arrays import FloatArray
 from markovdro._inputs import entries_of, radius_value, shown, transition_matrix
 from markovdro.ambiguity import ConditionalEntropyBall
-from markovdro.chains import Estimate, align_table, loss_vector, separate_losses
+from markovdro.chains import (
+    Estimate,
+    align_table,
+    checked_estimate,
+    loss_vector,
+    separate_losses,
+)
 from markovdro.errors import InputError
 from markovdro.worstcase._multistart import Found, Problem, find, find_many
 from markovdro.worstcase._options import (
@@ -58,23 +64,31 @@ def worst_case(
         r ≥ 0, in nats per transition.
     ambiguity : "conditional-entropy"
         All P with ``Σ_i α_i KL(P'_i ‖ P_i) ≤ r``.
-    method : "auto", "frank-wolfe" or "paper"
-        Frank-Wolfe with the exact oracle; or the paper's Algorithms 1 and 2 as printed, for
-        comparison, which use one start.
+    method : "auto", "global", "frank-wolfe" or "paper"
+        "global" searches by Frank-Wolfe with the exact oracle, then proves that nothing is worse:
+        by convexity where the radius is small enough, else by branch and bound (at most 200
+        states). "auto" is the same, but without a time limit it branches only on chains of at
+        most 30 states, and briefly. "frank-wolfe" only searches; "paper" runs the paper's
+        Algorithms 1 and 2 as printed, from one start, for comparison.
     starts : int
         How many starts: P' first, then the best traps (chains that spend all of r on making one
-        state sticky). The value reported is the best of all. ``starts=1`` is the paper's
-        Algorithm 1, which can miss half of the worst case.
-    tolerance : float
-        Stop at a Frank-Wolfe gap of this fraction of the loss range.
+        state sticky). The value reported is the best of all. With ``method="frank-wolfe"``,
+        ``starts=1`` is the paper's Algorithm 1, which can miss half of the worst case.
+    tolerance : float, optional
+        As a fraction of the loss range: how far the bound may be from the value of a certified
+        worst case (1e-4 by default), or the Frank-Wolfe gap at which a mere search stops (1e-6).
     time_limit : float, optional
-        Seconds. Checked between steps, or between problems for chains of at most 100 states.
+        Seconds. Checked between steps of the search (between problems, for chains of at most 100
+        states) and between boxes.
     start : WorstCase or d × d matrix, optional
         One more start, tried first; it is moved into the ball where it lies outside.
     max_iterations : int
-        Largest number of steps from each start.
+        Largest number of Frank-Wolfe steps from each start.
+    max_nodes : int
+        Largest number of boxes that the proof examines.
     threads : int, optional
-        Threads for BLAS. By default whatever the caller lets BLAS use.
+        Threads for BLAS and for branch and bound. By default as many as the caller lets BLAS use.
+        No number depends on it.
     callback : function, optional
         Called at each step with its number, the value and the Frank-Wolfe gap, in units of the
         loss. Each start begins again at 0.
@@ -89,8 +103,9 @@ def worst_case(
     -----
     The gradient of the long-run loss is ``π_i h_j`` (stationary law times relative value), so that
     a step costs one factorisation and one exact linear problem over the ball. The value is reached
-    by ``transition``, which lies in the ball; unless the status is certified or trivial, it
-    is not proven that no other chain of the ball loses more.
+    by ``transition``, which lies in the ball; ``bound`` is proven, rounding included, however the
+    call ends. Unless ``certified``, a chain of the ball may lose more than the value, up to the
+    bound. The proofs are written down in ``docs/certificate.md``.
 
     Examples
     --------
@@ -115,7 +130,7 @@ def worst_case(
     )
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function, but is {shown(callback)}.")
-    chain = _estimate(estimate)
+    chain = checked_estimate(estimate)
     losses = _Losses.of(loss_vector(loss, chain.states)[None, :])
     r = radius_value(radius)
     warm = None if start is None else _warm_start(start, chain, r)
@@ -157,7 +172,9 @@ def worst_case_batch(
     threads : int, optional
         Problems of at most 100 states are shared out to this many threads; by default to as many
         as BLAS may use.
-    ambiguity, method, starts, tolerance, time_limit, max_iterations
+    method : "frank-wolfe", "auto", "global" or "paper"
+        As in :func:`worst_case`; without a word, the batch only searches.
+    ambiguity, starts, tolerance, time_limit, max_iterations, max_nodes
         As in :func:`worst_case`. Problems that the time limit left untouched report the estimated
         chain, with the status "time limit".
 
@@ -213,7 +230,9 @@ def worst_case_path(
     loss, estimate : as in :func:`worst_case`
     radii : numbers
         In any order, in which the results come back.
-    ambiguity, starts, tolerance, time_limit, max_iterations, threads
+    method : "frank-wolfe", "auto", "global" or "paper"
+        As in :func:`worst_case`; without a word, the path only searches.
+    ambiguity, starts, tolerance, time_limit, max_iterations, max_nodes, threads
         As in :func:`worst_case`; the time limit is for the whole path.
 
     Returns
@@ -237,7 +256,9 @@ def worst_case_path(
         max_nodes=max_nodes,
         threads=threads,
     )
-    losses, problems = _line_up(loss_vector(loss, _estimate(estimate).states), estimate, radii)
+    losses, problems = _line_up(
+        loss_vector(loss, checked_estimate(estimate).states), estimate, radii
+    )
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
@@ -278,15 +299,6 @@ class _Losses:
         return cls(given, low, span, (given - low[:, None]) / span[:, None])
 
 
-def _estimate(value: Any) -> Estimate:
-    if not isinstance(value, Estimate):
-        raise InputError(
-            f"estimate must be an Estimate, but is {type(value).__name__}; make one by "
-            "estimate(count_transitions(trajectory)), or by Estimate.from_doublets(matrix)."
-        )
-    return value
-
-
 def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
     given = start.transition if isinstance(start, WorstCase) else start
     matrix = transition_matrix(align_table(given, chain.states, "start")[0], "start")
@@ -302,7 +314,7 @@ def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
 
 def _line_up(losses: Any, estimates: Any, radii: Any) -> tuple[_Losses, list[Problem]]:
     """Line up losses, estimates and radii, each given once or once for each problem."""
-    chains = [_estimate(value) for value in entries_of(estimates)]
+    chains = [checked_estimate(value) for value in entries_of(estimates)]
     size = len(chains[0].states) if chains else 0
     if any(len(e.states) != size for e in chains):
         raise InputError("all estimates of a batch must have equally many states.")

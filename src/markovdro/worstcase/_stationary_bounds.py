@@ -9,7 +9,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro._inputs import radius_value, read_only
-from markovdro.chains import Estimate, stationary_law
+from markovdro.chains import Estimate, checked_estimate, stationary_law
 from markovdro.worstcase._multistart import Problem, find_many
 from markovdro.worstcase._options import DEFAULT_STARTS, MOST_ITERATIONS, check_options
 from markovdro.worstcase._prove import prove
@@ -121,7 +121,7 @@ def stationary_bounds(
         max_iterations=MOST_ITERATIONS,
         threads=threads,
     )
-    region = Region(estimate, radius_value(radius))
+    region = Region(checked_estimate(estimate), radius_value(radius))
     size = len(estimate.states)
     visits = np.eye(size)
     problems = [Problem(loss, estimate, region.radius) for loss in (*visits, *(1.0 - visits))]
