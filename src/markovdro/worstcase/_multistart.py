@@ -46,8 +46,15 @@ class Problem:
 
     def evaluate(self, transition: FloatArray) -> LongRun:
         """Return the long-run loss of a chain, by the faster of the two eliminations."""
+        from markovdro.worstcase._kernels import RARE
+
         run = eliminated if len(self.loss) <= COMPILED_STATES else factorised
-        return run(transition, self.loss, _mass(self.estimate))
+        found = run(transition, self.loss, _mass(self.estimate))
+        likely = found.stationary == found.stationary.max()
+        # The anchor, from which relative values count, is the state (or among those) of value 0.
+        if found.stationary[found.values == 0].max(initial=0.0) < RARE * found.stationary.max():
+            found = run(transition, self.loss, likely.astype(np.float64))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
