@@ -1,4 +1,4 @@
-"""Compiled search for the worst case: line search, traps, and whole solves of small chains.
+"""Compiled search for the worst case: line search, starts, and whole solves of small chains.
 
 Losses are scaled to [0, 1] here, so that 1 is a bound on every value and gaps are fractions of the
 loss range. A chain of few states is solved without coming back to the interpreter; the loop over
@@ -18,11 +18,14 @@ from markovdro.chains._elimination import anchor_state, eliminate
 
 __all__ = [
     "AT_TOP",
+    "BRIEF",
     "ITERATIONS_OUT",
     "RARE",
     "STALLED",
     "STATIONARY",
+    "UNSOLVED",
     "best_trap",
+    "flow_states",
     "improves",
     "next_fraction",
     "promises",
@@ -34,6 +37,7 @@ __all__ = [
 ]
 
 STATIONARY, AT_TOP, ITERATIONS_OUT, STALLED = 0, 1, 2, 3
+UNSOLVED = -1
 
 # A value this close to the largest loss cannot be told from it.
 TRIVIAL = 1e-9
@@ -50,6 +54,16 @@ RARE = 1e-5
 # Traps that raise the nominal value less than this share of what has been reached are not climbed.
 # (Over 300 synthetic problems at d = 5 to 100, no winning trap rose less than 0.76 of it.)
 PROMISING = 0.5
+# The value of a flow start says little of where it leads, its value after this many steps much: of
+# 144 flows that won, 143 had by then reached PROMISING.
+BRIEF = 3
+# Flow starts are climbed where P' has transitions rarer than this (the least that a perturbation of
+# 1e-5 leaves), or where a state is felt for longer than this many steps. (Over 1700 synthetic
+# problems, which are neither, none of them won.)
+SELDOM, LONG_MEMORY = 1e-5, 6.0
+# Where P' has zeros, a flow into any state may win; so many are tried for each start asked for,
+# over the number of states. Without zeros it is one, into one of the dearest.
+FLOW_EFFORT = 400
 # Exits smaller than e^-80 change no digit of the value, but would soon underflow.
 LOWEST_LOG_EXIT = -80.0
 
@@ -155,9 +169,43 @@ def best_trap(traps: FloatArray, below: float) -> int:
 
 
 @compiled
-def promises(trap: float, centre: float, best: float) -> bool:
-    """Tell whether a climb from a trap could end above the best value found so far."""
-    return trap - centre >= PROMISING * (best - centre)
+def promises(reached: float, centre: float, best: float) -> bool:
+    """Tell whether a climb that is at this value could end above the best value found so far."""
+    return reached - centre >= PROMISING * (best - centre)
+
+
+@compiled
+def flow_states(
+    nominal: FloatArray, values: FloatArray, loss: FloatArray, starts: int
+) -> IndexArray:
+    """Return the states k to start from chains that maximise the flow into, the dearest first.
+
+    Traps are blind where a state may not stay, or where the way to a costly state is (almost)
+    closed in P'. There, and only there, these starts win. They are fewer the larger the chain,
+    since each takes some factorisations.
+    """
+    size = len(loss)
+    rarest, low, high = math.inf, math.inf, -math.inf
+    for i in range(size):
+        low, high = min(low, values[i]), max(high, values[i])
+        for j in range(size):
+            rarest = min(rarest, nominal[i, j])
+    each = 0
+    if rarest == 0.0:
+        each = max(1, FLOW_EFFORT // size)
+    elif rarest < SELDOM or high - low > LONG_MEMORY:
+        each = 1
+    count = min(size, (starts - 1) * each)
+    states = np.empty(count, dtype=np.int64)
+    taken = np.zeros(size, dtype=np.bool_)
+    for m in range(count):
+        dearest = -1
+        for k in range(size):
+            if not taken[k] and (dearest < 0 or loss[k] > loss[dearest]):
+                dearest = k
+        taken[dearest] = True
+        states[m] = dearest
+    return states
 
 
 @compiled
@@ -289,12 +337,15 @@ def _climb(
     radius: float,
     tolerance: float,
     most_iterations: int,
+    centre: float,
+    rival: float,
     transition: FloatArray,
     stationary: FloatArray,
     values: FloatArray,
 ) -> tuple[float, float, int, int]:
     """Frank-Wolfe from the given chain, which it overwrites.
 
+    A climb that a few steps have not brought near the value of its rival ends there.
     Returns the value, the gap there, the number of steps, and why it stopped.
     """
     size = len(loss)
@@ -319,7 +370,8 @@ def _climb(
             return value, gap, iterations, STATIONARY
         if 1.0 - value <= tolerance:
             return value, gap, iterations, AT_TOP
-        if iterations >= most_iterations:
+        hopeless = iterations == BRIEF and not promises(value, centre, rival)
+        if iterations >= most_iterations or hopeless:
             return value, gap, iterations, ITERATIONS_OUT
         reached = _search_segment(
             transition, target, loss, mass, value, gap, work, trial, stationary, values
@@ -328,6 +380,37 @@ def _climb(
             return value, gap, iterations, STALLED
         value = reached
         iterations += 1
+
+
+@compiled
+def _move_inside(
+    nominal: FloatArray,
+    weights: FloatArray,
+    support: BoolArray,
+    mass: FloatArray,
+    loss: FloatArray,
+    radius: float,
+    tolerance: float,
+    distance: float,
+    reason: int,
+    transition: FloatArray,
+    stationary: FloatArray,
+) -> tuple[float, float, int]:
+    """Move a chain that rounding left outside the ball; return its value, gap and standing.
+
+    The divergence is convex and zero at P', which tells how far to move.
+    """
+    size = len(loss)
+    values, slack = np.empty(size), np.empty(size)
+    work = np.empty((size, size))
+    _mix(nominal, transition, radius / distance * (1.0 - 1e-12), transition)
+    value = _evaluate(transition, loss, mass, work, stationary, values)
+    _, gap = linear_maximum(
+        nominal, weights, support, stationary, values, radius, math.nan, slack, work
+    )
+    if reason in (STATIONARY, AT_TOP) and gap > tolerance:
+        reason = AT_TOP if 1.0 - value <= tolerance else STALLED
+    return value, gap, reason
 
 
 @compiled
@@ -356,22 +439,39 @@ def _solve_one(
         return centre, centre, 0.0, 0, STATIONARY
     exits = trap_exits(nominal, weights, support, radius)
     traps = trap_values(exits, centre, stationary, loss)
-    best, best_gap, best_reason = -1.0, math.inf, ITERATIONS_OUT
+    flows = flow_states(nominal, values, loss, starts)
+    nominal_stationary, indicator = stationary.copy(), np.zeros(size)
+    best, best_gap, best_reason = -1.0, math.inf, STALLED
     steps = 0
     trap = best_trap(traps, math.inf) if starts > 1 else -1
-    # Start −1 is the caller's, start 0 is P', start m the m-th best trap. A trap that has the
-    # largest loss leaves nothing to search for.
+    # Start −1 is the caller's, start 0 is P', start m the m-th best trap, and then come flows. A
+    # trap that has the largest loss leaves nothing to search for.
     first, last = 0 if warm.size == 0 else -1, starts
     if trap >= 0 and traps[trap] >= 1.0 - TRIVIAL:
         first, last = 1, 2
-    for start in range(first, last):
+    for start in range(first, last + len(flows)):
         if start < 1:
             _copy(warm if start < 0 else nominal, transition)
-        elif trap < 0 or not promises(traps[trap], centre, best):
-            break
-        else:
+        elif start < last:
+            if trap < 0 or not promises(traps[trap], centre, best):
+                continue
             _set_trap(nominal, trap, exits[trap], transition)
             trap = best_trap(traps, traps[trap])
+        else:
+            k = flows[start - last]
+            indicator[k] = 1.0
+            linear_maximum(
+                nominal,
+                weights,
+                support,
+                nominal_stationary,
+                indicator,
+                radius,
+                math.nan,
+                slack,
+                transition,
+            )
+            indicator[k] = 0.0
         value, gap, taken, reason = _climb(
             nominal,
             weights,
@@ -381,6 +481,8 @@ def _solve_one(
             radius,
             tolerance,
             most_iterations,
+            centre,
+            best if start >= last else -math.inf,
             transition,
             stationary,
             values,
@@ -392,21 +494,23 @@ def _solve_one(
             _copy_vector(stationary, best_stationary)
         if 1.0 - best <= tolerance:
             break
-    # Rounding may have left the chain just outside the ball: convexity tells how far to move it.
+    if best < 0.0:
+        # Every climb broke down: what is left is P'.
+        best = centre
     distance = divergence(nominal, weights, best_transition)
     if distance > radius * (1.0 + 1e-10):
-        _mix(nominal, best_transition, radius / distance * (1.0 - 1e-12), best_transition)
-        best = _evaluate(best_transition, loss, mass, work, best_stationary, values)
-        _, best_gap = linear_maximum(
+        best, best_gap, best_reason = _move_inside(
             nominal,
             weights,
             support,
-            best_stationary,
-            values,
+            mass,
+            loss,
             radius,
-            math.nan,
-            slack,
-            transition,
+            tolerance,
+            distance,
+            best_reason,
+            best_transition,
+            best_stationary,
         )
     return centre, best, best_gap, steps, best_reason
 

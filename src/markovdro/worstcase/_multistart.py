@@ -3,7 +3,9 @@
 Frank-Wolfe stops at stationary points, and from P' alone it misses about half of the worst case
 as soon as nature does better by making one costly state sticky. So it is started from P', and from
 the best **traps**: chains that spend the whole budget on one row, to slow the exit from its state
-down. One factorisation gives the value of every trap.
+down. One factorisation gives the value of every trap. Where P' has zeros, or remembers for long,
+traps miss ways into costly states; then also from **flows**, the chains of the ball that lead most
+into one state.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ import numpy as np
 from markovdro._arrays import FloatArray, IndexArray
 from markovdro.ambiguity import ConditionalEntropyBall, restricted_support
 from markovdro.chains import Estimate, LongRun, eliminated, factorised
+from markovdro.errors import InputError
 from markovdro.worstcase._loop import Climb, Oracle, Watch, climb
 from markovdro.worstcase._options import Options
 from markovdro.worstcase._result import Status
 from markovdro.worstcase._threads import allowed_threads, blas_threads
 
-__all__ = ["COMPILED_STATES", "Found", "Problem", "find", "find_many"]
+__all__ = ["COMPILED_STATES", "Found", "Problem", "find", "find_many", "unsolved"]
 
 # Up to this many states a whole problem is solved without returning to the interpreter. Beyond,
 # LAPACK's factorisation beats state reduction by more than the interpreter costs.
@@ -77,6 +80,11 @@ def find(
     watch: Watch | None = None,
 ) -> Found:
     """Solve one problem; ``warm`` is a start of the caller's, inside the ball."""
+    if warm is not None and options.method == "paper":
+        raise InputError(
+            "start must be left out with method='paper', which begins at the estimated chain; "
+            "or use method='frank-wolfe'."
+        )
     if _fits_compiled(problem, options) and watch is None:
         return _find_compiled([problem], options, warm)[0]
     with blas_threads(options.threads):
@@ -88,7 +96,7 @@ def find_many(problems: list[Problem], options: Options) -> list[Found]:
     if _fits_compiled(problems[0], options):
         return _find_compiled(problems, options)
     return [
-        find(problem, options) if time.perf_counter() < options.deadline else _unsolved(problem)
+        find(problem, options) if time.perf_counter() < options.deadline else unsolved(problem)
         for problem in problems
     ]
 
@@ -102,18 +110,12 @@ def _mass(estimate: Estimate) -> FloatArray:
     return np.where(estimate.recurrent, estimate.weights, 0.0)
 
 
-def _unsolved(problem: Problem) -> Found:
-    """Return the estimated chain itself, which lies in every ball."""
+def unsolved(problem: Problem, known: FloatArray | None = None) -> Found:
+    """Return a chain of the ball that is known, or the estimated one, which lies in every ball."""
     centre = problem.evaluate(problem.estimate.transition)
-    return Found(
-        centre.value,
-        centre.value,
-        np.inf,
-        Status.TIME_LIMIT,
-        0,
-        problem.estimate.transition,
-        centre.stationary,
-    )
+    chain = problem.estimate.transition if known is None else known
+    here = centre if known is None else problem.evaluate(known)
+    return Found(centre.value, here.value, np.inf, Status.TIME_LIMIT, 0, chain, here.stationary)
 
 
 def _status(value: float, status: Status, problem: Problem, options: Options) -> Status:
@@ -152,7 +154,7 @@ def _find_compiled(
         options.most_iterations,
     )
     transitions, stationaries = np.empty((count, size, size)), np.empty((count, size))
-    numbers = np.full((count, 5), np.nan)
+    numbers = np.full((count, 5), float(_kernels.UNSOLVED))
 
     def run(first: int) -> None:
         if first == 0 or time.perf_counter() < options.deadline:
@@ -177,8 +179,8 @@ def _find_compiled(
     found = []
     for m, problem in enumerate(problems):
         nominal, value, gap, steps, reason = numbers[m].tolist()
-        if np.isnan(value):
-            found.append(_unsolved(problem))
+        if reason == _kernels.UNSOLVED:
+            found.append(unsolved(problem))
             continue
         status = _status(value, reasons[int(reason)], problem, options)
         found.append(
@@ -230,9 +232,13 @@ def _climbs(
     from markovdro.worstcase._kernels import promises
 
     best = -np.inf
+
+    def hopeful(value: float) -> bool:
+        return promises(value, centre.value, best)
+
     for start, known, promised in _starts(problem, options, centre, warm):
-        if not promises(promised, centre.value, best):
-            return
+        if promised not in {None, np.inf} and not hopeful(promised):
+            continue
         ended = climb(
             start,
             problem.evaluate,
@@ -241,6 +247,7 @@ def _climbs(
             tolerance=options.tolerance,
             most_iterations=options.most_iterations,
             deadline=options.deadline,
+            hopeful=hopeful if promised is None else None,
             watch=watch,
         )
         yield ended
@@ -251,12 +258,18 @@ def _climbs(
 
 def _starts(
     problem: Problem, options: Options, centre: LongRun, warm: FloatArray | None
-) -> Iterator[tuple[FloatArray, LongRun | None, float]]:
+) -> Iterator[tuple[FloatArray, LongRun | None, float | None]]:
     """Yield the starts, what is known already of their long run, and the value that they promise.
 
-    The caller's start and P' are always worth a climb.
+    The caller's start and P' are always worth a climb. What a flow promises shows on the way.
     """
-    from markovdro.worstcase._kernels import TRIVIAL, best_trap, trap_exits, trap_values
+    from markovdro.worstcase._kernels import (
+        TRIVIAL,
+        best_trap,
+        flow_states,
+        trap_exits,
+        trap_values,
+    )
 
     estimate, nominal = problem.estimate, problem.estimate.transition
     if options.method == "paper":
@@ -278,6 +291,9 @@ def _starts(
         start[state, state] += 1.0 - exits[state]
         yield start, None, values[state]
         state, left = best_trap(values, values[state]), left - 1
+    for k in flow_states(nominal, centre.values, problem.loss, options.starts):
+        ball = ConditionalEntropyBall(estimate, problem.radius)
+        yield ball.maximise(centre.stationary, np.eye(1, len(nominal), k)[0])[0], None, None
 
 
 def _oracle(problem: Problem, options: Options) -> Oracle:
@@ -299,6 +315,7 @@ def _audited(problem: Problem, options: Options, ended: Climb) -> Climb:
     long_run = problem.evaluate(transition)
     _, gap = ball.maximise(long_run.stationary, long_run.values)
     status = ended.status
-    if status is Status.STATIONARY and gap > 2.0 * options.tolerance:
-        status = Status.STALLED
+    if status in {Status.STATIONARY, Status.CERTIFIED} and gap > options.tolerance:
+        top = 1.0 - long_run.value <= options.tolerance
+        status = Status.CERTIFIED if top else Status.STALLED
     return replace(ended, transition=transition, long_run=long_run, gap=gap, status=status)
