@@ -1,12 +1,34 @@
-"""Where numbers end: steps in the multiplier, and rows that cannot gain."""
+"""Where numbers end: steps in the multiplier, rows that cannot gain, radii from 1e-300 to 1e300."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from markovdro import Estimate
+from markovdro import Estimate, MarkovDROError, Status, estimate, worst_case
 from markovdro.ambiguity import ConditionalEntropyBall
+from markovdro.experiments import synthetic_problem
+from markovdro.worstcase._loop import Climb
+from markovdro.worstcase._multistart import Problem, _audited, find
+from markovdro.worstcase._options import Options, check_options
+
+Array = npt.NDArray[np.float64]
+
+
+def options(**changes: object) -> Options:
+    given: dict[str, object] = {
+        "ambiguity": "conditional-entropy",
+        "method": "auto",
+        "starts": 1,
+        "tolerance": 1e-6,
+        "time_limit": None,
+        "max_iterations": 1000,
+        "threads": None,
+    }
+    return check_options(**(given | changes))
 
 
 def test_a_multiplier_between_two_phases_of_a_row_is_found() -> None:
@@ -62,3 +84,65 @@ def test_the_gain_is_counted_from_the_chain_even_where_no_row_of_the_estimate_ga
     )
     assert np.array_equal(target, chain.transition)
     assert gain == pytest.approx(0.9 * 1.0 - 0.1 * 1.0)
+
+
+@pytest.mark.parametrize("radius", [1e-300, 1e-17, 300.0, 400.0, 700.0, 1e5, 1e300])
+def test_the_papers_method_ends_for_any_radius(radius: float) -> None:
+    coin = Estimate.from_doublets([[0.4, 0.1], [0.1, 0.4]])
+    printed = worst_case([0, 1], coin, radius, method="paper")
+    exact = worst_case([0, 1], coin, radius)
+    assert printed.value == pytest.approx(exact.value, abs=1e-6)
+    assert printed.divergence <= radius * (1 + 1e-9)
+
+
+def test_the_papers_method_takes_zeros() -> None:
+    counts = np.array([[10, 40, 0], [15, 0, 25], [25, 0, 5]])
+    chain = estimate(counts, smoothing="none", support=counts > 0)
+    printed = worst_case([0, 1, 4], chain, 400.0, method="paper")
+    assert printed.value == pytest.approx(4.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("chain", [np.full((2, 2), math.nan), np.eye(2)])
+def test_what_has_no_finite_divergence_is_pulled_to_the_centre(chain: Array) -> None:
+    coin = Estimate.from_doublets([[0.4, 0.1], [0.1, 0.4]])
+    pulled = ConditionalEntropyBall(coin, 0.1).pull_inside(chain)
+    assert np.array_equal(pulled, coin.transition)
+
+
+@pytest.mark.parametrize("states", [3, 130])
+def test_numbers_that_break_down_are_not_called_a_time_limit(states: int) -> None:
+    given = synthetic_problem(states, 30 * states, seed=1)
+    broken = np.full(states, math.nan)
+    with np.errstate(invalid="ignore"):
+        found = find(Problem(broken, given.estimate, 0.1), options())
+    assert found.status is Status.STALLED
+    assert np.array_equal(found.transition, given.estimate.transition)
+
+
+@pytest.mark.parametrize("states", [10, 130])
+def test_a_chain_that_was_pulled_inside_is_stationary_only_within_the_tolerance(
+    states: int,
+) -> None:
+    """A start outside the ball that beats all inside is pulled in, off its stationary point."""
+    given = synthetic_problem(states, 30 * states, seed=states)
+    loss = (given.loss - given.loss.min()) / np.ptp(given.loss)
+    problem = Problem(loss, given.estimate, 0.01)
+    outside = worst_case(loss, given.estimate, 0.02, starts=1, tolerance=1e-9).transition
+    found = find(problem, options(max_iterations=0, tolerance=0.5), outside)
+    ball = ConditionalEntropyBall(given.estimate, 0.01)
+    assert ball.divergence(found.transition) <= 0.01 * (1 + 1e-9)
+    assert 0 < found.gap < 0.5
+    again = find(problem, options(max_iterations=0, tolerance=found.gap / 1.5), outside)
+    assert again.gap == pytest.approx(found.gap)
+    assert again.status is Status.STALLED
+
+
+def test_the_audit_of_the_loop_keeps_the_tolerance_too() -> None:
+    given = synthetic_problem(10, 300, seed=10)
+    loss = (given.loss - given.loss.min()) / np.ptp(given.loss)
+    problem = Problem(loss, given.estimate, 0.01)
+    outside = worst_case(loss, given.estimate, 0.02, starts=1).transition
+    climbed = Climb(outside, problem.evaluate(outside), 0.0, 1, Status.STATIONARY)
+    gap = _audited(problem, options(), climbed).gap
+    assert _audited(problem, options(tolerance=gap * 1.1), climbed).status is Status.STATIONARY
+    assert _audited(problem, options(tolerance=gap / 1.5), climbed).status is Status.STALLED

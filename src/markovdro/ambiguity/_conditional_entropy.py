@@ -15,6 +15,9 @@ from markovdro.errors import InputError
 
 __all__ = ["ConditionalEntropyBall", "conditional_entropy"]
 
+# Rounding alone may ask for a second or third pull towards the centre.
+MOST_PULLS = 100
+
 
 def conditional_entropy(doublets: Any, transition: Any) -> float:
     """Return the conditional relative entropy ``D_c`` of a doublet distribution against a chain.
@@ -129,13 +132,19 @@ class ConditionalEntropyBall:
     def pull_inside(self, transition: FloatArray) -> FloatArray:
         """Move a chain towards P' until it lies in the ball.
 
-        The divergence is convex and zero at P', so that a step of ``r/D`` is always enough.
+        The divergence is convex and zero at P', so that a step of ``r/D`` is enough but for
+        rounding. A chain at no finite divergence becomes P'.
         """
         centre = self.estimate.transition
-        while (distance := self.divergence(transition)) > self.radius:
-            share = self.radius / distance * (1 - 1e-12) if math.isfinite(distance) else 0.0
+        for _ in range(MOST_PULLS):
+            distance = self.divergence(transition)
+            if distance <= self.radius:
+                return transition
+            if not math.isfinite(distance):
+                break
+            share = self.radius / distance * (1 - 1e-12)
             transition = centre + share * (transition - centre)
-        return transition
+        return centre
 
 
 def restricted_support(estimate: Estimate) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
