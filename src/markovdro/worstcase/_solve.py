@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from markovdro._inputs import loss_vector, radius_value, transition_matrix
 from markovdro.ambiguity import ConditionalEntropyBall
 from markovdro.chains import Estimate
 from markovdro.errors import InputError
-from markovdro.worstcase._multistart import Found, Problem, find, find_many
+from markovdro.worstcase._multistart import Found, Problem, find, find_many, unsolved
 from markovdro.worstcase._options import (
     DEFAULT_STARTS,
     DEFAULT_TOLERANCE,
@@ -199,7 +200,9 @@ def worst_case_path(
     radii : numbers
         In any order, in which the results come back.
     ambiguity, starts, tolerance, time_limit, max_iterations, threads
-        As in :func:`worst_case`; the time limit is for the whole path.
+        As in :func:`worst_case`. The time limit is for the whole path. Radii that it leaves
+        untouched report the worst chain of the radius before, or the estimated one, with the
+        status "time limit".
 
     Returns
     -------
@@ -225,7 +228,8 @@ def worst_case_path(
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
-        found[m] = find(problems[m], options, warm)
+        late = time.perf_counter() >= options.deadline
+        found[m] = unsolved(problems[m], warm) if late else find(problems[m], options, warm)
         warm = found[m].transition
     return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
 
