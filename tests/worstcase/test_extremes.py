@@ -109,6 +109,19 @@ def test_what_has_no_finite_divergence_is_pulled_to_the_centre(chain: Array) -> 
     assert np.array_equal(pulled, coin.transition)
 
 
+@pytest.mark.parametrize("mass", [1e-291, 5e-311])
+def test_rows_without_digits_are_refused(mass: float) -> None:
+    theta = [[0.4, 0.2, 0.1], [0.1, 0.2, 0.0], [mass, mass / 2, mass / 2]]
+    with pytest.raises(
+        MarkovDROError, match=r"the state 2 has a row of mass .* least mass of 1e-290"
+    ):
+        Estimate.from_doublets(theta)
+    theta[2] = [1e-285, 1e-286, 1e-286]
+    found = worst_case([3.0, 1.0, 0.0], Estimate.from_doublets(theta), 0.1)
+    assert found.status is not Status.TIME_LIMIT
+    assert found.nominal < found.value <= 3.0
+
+
 @pytest.mark.parametrize("states", [3, 130])
 def test_numbers_that_break_down_are_not_called_a_time_limit(states: int) -> None:
     given = synthetic_problem(states, 30 * states, seed=1)
