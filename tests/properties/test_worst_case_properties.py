@@ -18,24 +18,39 @@ radii = st.floats(-5, 1).map(lambda x: 10.0**x)
 sparsities = st.sampled_from([0.05, 0.3, 1.0, 5.0])
 
 
-def instance(seed: int, size: int, sparsity: float) -> tuple[Estimate, Array]:
+kinds = st.sampled_from(["positive", "not seen", "impossible", "nearly apart"])
+
+
+def instance(
+    seed: int, size: int, sparsity: float, kind: str = "positive"
+) -> tuple[Estimate, Array]:
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.full(size * size, sparsity)).reshape(size, size) + 1e-9
     loss = rng.normal(size=size)
     assume(np.ptp(loss) > 1e-3)
-    return Estimate.from_doublets(theta / theta.sum()), loss
+    support = None
+    if kind in {"not seen", "impossible"}:
+        # The ring keeps every state in one class.
+        seen = (rng.random((size, size)) < 0.5) | np.roll(np.eye(size, dtype=bool), 1, axis=1)
+        theta = np.where(seen, theta, 0.0)
+        support = seen if kind == "impossible" else None
+    if kind == "nearly apart":
+        theta[: size // 2, size // 2 :] *= 1e-7
+        theta[size // 2 :, : size // 2] *= 1e-7
+    return Estimate.from_doublets(theta / theta.sum(), support=support), loss
 
 
 @settings(max_examples=200)
-@given(seeds, sizes, sparsities, radii)
+@given(seeds, sizes, sparsities, radii, kinds)
 def test_feasible_between_the_nominal_value_and_the_bound(
-    seed: int, size: int, sparsity: float, radius: float
+    seed: int, size: int, sparsity: float, radius: float, kind: str
 ) -> None:
-    chain, loss = instance(seed, size, sparsity)
+    chain, loss = instance(seed, size, sparsity, kind)
     result = worst_case(loss, chain, radius)
     assert result.divergence <= radius * (1 + 1e-9)
     assert np.abs(result.transition.sum(axis=1) - 1).max() < 1e-12
     assert (result.transition >= 0).all()
+    assert (result.transition[~chain.support] == 0).all()
     assert result.nominal - 1e-12 <= result.value <= result.bound
     assert result.stationarity >= 0
     law = stationary_law(result.transition, method="gth")
@@ -43,12 +58,12 @@ def test_feasible_between_the_nominal_value_and_the_bound(
 
 
 @settings(max_examples=60)
-@given(seeds, sizes, sparsities, radii, st.floats(1.0, 20.0))
+@given(seeds, sizes, sparsities, radii, st.floats(1.0, 20.0), kinds)
 def test_from_the_same_chain_more_radius_loses_no_less(
-    seed: int, size: int, sparsity: float, radius: float, factor: float
+    seed: int, size: int, sparsity: float, radius: float, factor: float, kind: str
 ) -> None:
     """A chain of the small ball lies in the large one, and is a start there."""
-    chain, loss = instance(seed, size, sparsity)
+    chain, loss = instance(seed, size, sparsity, kind)
     small = worst_case(loss, chain, radius)
     large = worst_case(loss, chain, radius * factor, start=small)
     assert large.value >= small.value - 1e-9 * np.ptp(loss)
@@ -90,18 +105,19 @@ def test_units_of_the_loss_mean_nothing(
 
 
 @settings(max_examples=60)
-@given(seeds, sizes, sparsities, radii)
+@given(seeds, sizes, sparsities, radii, kinds)
 def test_no_chain_drawn_from_the_ball_loses_more_than_a_stationary_start(
-    seed: int, size: int, sparsity: float, radius: float
+    seed: int, size: int, sparsity: float, radius: float, kind: str
 ) -> None:
     """Random chains of the ball are weak rivals: they must not beat a search."""
-    chain, loss = instance(seed, size, sparsity)
+    chain, loss = instance(seed, size, sparsity, kind)
     result = worst_case(loss, chain, radius)
     rng = np.random.default_rng(seed)
     from markovdro.ambiguity import ConditionalEntropyBall
 
     ball = ConditionalEntropyBall(chain, radius)
     for _ in range(20):
-        drawn = ball.pull_inside(rng.dirichlet(np.full(size, 0.3), size=size) + 1e-12)
-        law = stationary_law(drawn / drawn.sum(axis=1, keepdims=True), method="gth")
+        rows = np.where(chain.support, rng.dirichlet(np.full(size, 0.3), size=size) + 1e-12, 0.0)
+        drawn = ball.pull_inside(rows / rows.sum(axis=1, keepdims=True))
+        law = stationary_law(drawn, method="gth")
         assert float(law @ loss) <= result.value + 1e-6 * np.ptp(loss)

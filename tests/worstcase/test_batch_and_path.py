@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from markovdro import MarkovDROError, Status, worst_case, worst_case_batch, worst_case_path
-from markovdro.experiments import synthetic_problem
+from markovdro.experiments import SyntheticProblem, synthetic_problem
 
 PROBLEMS = [synthetic_problem(8, 400, seed) for seed in range(40)]
 LARGE = synthetic_problem(120, 3000, 1)
@@ -108,6 +108,34 @@ def test_a_path_comes_back_in_the_order_of_its_radii() -> None:
     forward = worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, [0.01, 0.1, 0.3])
     backward = worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, [0.3, 0.1, 0.01])
     assert np.array_equal(forward.values, backward.values[::-1])
+
+
+@pytest.mark.parametrize("given", [PROBLEMS[3], LARGE])
+def test_a_path_without_time_is_the_estimated_chain(given: SyntheticProblem) -> None:
+    path = worst_case_path(given.loss, given.estimate, [0.1, 0.01], time_limit=0)
+    assert set(path.statuses) == {Status.TIME_LIMIT}
+    for found in path:
+        assert found.value == found.nominal
+        assert np.array_equal(found.transition, given.estimate.transition)
+        assert found.bound == given.loss.max()
+
+
+def test_a_path_that_runs_out_of_time_keeps_the_last_worst_chain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = PROBLEMS[3]
+    radii = [0.3, 0.01, 0.1, 0.03]
+    whole = worst_case_path(given.loss, given.estimate, radii)
+    # One second a look: as the call begins, and before each radius; the third finds it over.
+    clock = iter(range(10**6))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
+    cut = worst_case_path(given.loss, given.estimate, radii, time_limit=3)
+    late = Status.TIME_LIMIT
+    assert [s is late for s in cut.statuses] == [True, False, True, False]
+    assert cut.values[[1, 3]].tolist() == whole.values[[1, 3]].tolist()
+    assert cut.values[[0, 2]] == pytest.approx(whole.values[[3, 3]], abs=1e-12)
+    assert np.array_equal(cut.transitions[0], whole.transitions[3])
+    assert cut.nominals == pytest.approx(whole.nominals)
 
 
 @pytest.mark.parametrize(

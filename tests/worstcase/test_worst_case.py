@@ -158,24 +158,42 @@ def test_the_time_limit_is_told_and_the_best_kept() -> None:
 
 def test_time_that_runs_out_between_starts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     given = problem(130)
-    seen: list[int] = []
+    one = worst_case(given.loss, given.estimate, 0.03, starts=1)
+    all_starts = worst_case(given.loss, given.estimate, 0.03)
+    # Time passes by one second a look. The call looks once as it begins, the first climb once for
+    # each step; at its first look the climb from a trap finds the time over, and keeps the trap.
     clock = iter(range(10**6))
-    # Time passes by one second a look: the first climb ends, the next one does not begin.
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
-    first = worst_case(
-        given.loss, given.estimate, 0.3, starts=1, callback=lambda *a: seen.append(a[0])
-    )
-    looks = len(seen) + 3
-    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
-    cut = worst_case(given.loss, given.estimate, 0.3, starts=4, time_limit=looks)
-    assert cut.status is Status.TIME_LIMIT or cut.status is Status.TRIVIAL
-    assert cut.value >= first.nominal
+    cut = worst_case(given.loss, given.estimate, 0.03, time_limit=one.iterations + 1)
+    assert cut.status is Status.TIME_LIMIT
+    assert cut.iterations == one.iterations
+    assert one.value < cut.value < all_starts.value
+    assert cut.divergence <= 0.03 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_a_tolerance_below_rounding_stalls(looped: bool) -> None:
+    """Unless the gap happens to be rounded to zero, as it is for some of twenty problems."""
+    callback = (lambda *_: None) if looped else None
+    stalled = 0
+    for seed in range(20):
+        given = synthetic_problem(10, 300, seed)
+        result = worst_case(
+            given.loss, given.estimate, 0.01, starts=1, tolerance=1e-18, callback=callback
+        )
+        assert result.status in {Status.STALLED, Status.STATIONARY}
+        # The rest of the gap is rounding: some of the last digits of numbers up to the loss range.
+        assert result.stationarity < 1e-13 * np.ptp(given.loss)
+        stalled += result.status is Status.STALLED
+        told = result.stationarity > 1e-18 * np.ptp(given.loss)
+        assert told == (result.status is Status.STALLED)
+    assert stalled > 0
 
 
 def test_an_inexact_oracle_that_stops_too_early_is_told() -> None:
     given = problem(10)
     result = worst_case(given.loss, given.estimate, 0.01, method="paper", tolerance=1e-9)
-    assert result.status in {Status.STALLED, Status.ITERATION_LIMIT}
+    assert result.status is Status.STALLED
     assert result.stationarity > 1e-9 * np.ptp(given.loss)
     assert result.divergence <= 0.01 * (1 + 1e-9)
 
@@ -351,3 +369,9 @@ def test_a_start_that_the_support_excludes_is_refused() -> None:
     chain = estimate([[10, 40, 0], [15, 0, 25], [25, 0, 5]], smoothing="none", support=support)
     with pytest.raises(MarkovDROError, match="support"):
         worst_case([0, 1, 4], chain, 0.1, start=np.full((3, 3), 1 / 3))
+
+
+def test_a_start_that_the_papers_method_would_not_use_is_refused() -> None:
+    given = problem(5)
+    with pytest.raises(MarkovDROError, match="start must be left out with method='paper'"):
+        worst_case(given.loss, given.estimate, 0.1, method="paper", start=given.estimate.transition)

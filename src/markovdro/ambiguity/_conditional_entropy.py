@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from markovdro._arrays import FloatArray
-from markovdro._inputs import doublet_matrix, radius_value, transition_matrix
+from markovdro._arrays import BoolArray, FloatArray
+from markovdro._inputs import doublet_matrix, radius_value, read_only, transition_matrix
 from markovdro.chains import Estimate, align_table
 from markovdro.errors import InputError
 
 __all__ = ["ConditionalEntropyBall", "conditional_entropy"]
+
+# Rounding alone may ask for a second or third pull towards the centre.
+MOST_PULLS = 100
 
 
 def conditional_entropy(doublets: Any, transition: Any) -> float:
@@ -142,15 +145,23 @@ class ConditionalEntropyBall:
     def pull_inside(self, transition: FloatArray) -> FloatArray:
         """Move a chain towards P' until it lies in the ball.
 
-        The divergence is convex and zero at P', so that a step of ``r/D`` is always enough.
+        The divergence is convex and zero at P', so that a step of ``r/D`` is enough but for
+        rounding. A chain at no finite divergence becomes P'.
         """
         centre = self.estimate.transition
-        while (distance := self.divergence(transition)) > self.radius:
-            share = self.radius / distance * (1 - 1e-12) if math.isfinite(distance) else 0.0
+        for _ in range(MOST_PULLS):
+            distance = self.divergence(transition)
+            if distance <= self.radius:
+                return transition
+            if not math.isfinite(distance):
+                break
+            share = self.radius / distance * (1 - 1e-12)
             transition = centre + share * (transition - centre)
-        return transition
+        return centre
 
 
-def restricted_support(estimate: Estimate) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def restricted_support(estimate: Estimate) -> BoolArray:
     """Return the support as the kernels take it: empty where every transition is allowed."""
-    return np.empty((0, 0), dtype=bool) if estimate.support.all() else estimate.support
+    if estimate.support.all():
+        return read_only(np.empty((0, 0), dtype=np.bool_))
+    return estimate.support

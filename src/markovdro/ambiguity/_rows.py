@@ -24,6 +24,10 @@ __all__ = ["divergence", "linear_maximum"]
 
 # λ is found to this relative accuracy of the radius, on the feasible side of it.
 RADIUS_SLACK = 5e-10
+# After this many steps towards λ, every second one halves its bracket.
+NEWTON_STEPS = 10
+# … and where no λ is known yet that is large enough, log λ rises by half of this.
+MOST_RISE = 20.0
 # Beyond this exponent κ would overflow; such a row is the best state but for e^-600.
 LARGEST_LOG = 600.0
 TINY = 1e-300
@@ -239,6 +243,16 @@ def _multiplier_step(divergence: float, decrease: float, goal: float) -> float:
 
 
 @compiled
+def _kept_inside(following: float, low: float, high: float, least: float, trial: int) -> float:
+    """Return the next log λ, or the middle of its bracket where that is no use, or too slow."""
+    halve = trial >= NEWTON_STEPS and trial % 2 == 0
+    if low < following < high and not halve:
+        return following
+    low = max(low, least)
+    return 0.5 * (low + min(high, low + MOST_RISE))
+
+
+@compiled
 def linear_maximum(
     nominal: FloatArray,
     weights: FloatArray,
@@ -270,8 +284,10 @@ def linear_maximum(
     Notes
     -----
     The divergence K falls in λ. Newton's method on log K, in log λ, starts from the small-radius
-    limit ``λ² = curvature/2r`` or from the last λ; K is log-log concave in all but odd cases, where
-    a bracket takes over, so that from the feasible side the iterates stay feasible.
+    limit ``λ² = curvature/2r`` or from the last λ; K is log-log concave in all but odd cases, so
+    that from the feasible side the iterates stay feasible. Where a row's best state is all but
+    closed, log K falls like a step, and Newton's method jumps from one side of it to the other:
+    then the bracket is halved.
     """
     size = len(weights)
     gaps, log_ratio = np.empty(size), np.empty(size)
@@ -286,11 +302,13 @@ def linear_maximum(
     curvature, widest = _describe_rows(
         nominal, weights, support, stationary, gaps, ahead, top, mean
     )
+    gain = 0.0
     if widest <= 0.0:
         for i in range(size):
+            gain += stationary[i] * (gaps[i] - ahead[i])
             for j in range(size):
                 target[i, j] = nominal[i, j]
-        return log_multiplier, 0.0
+        return log_multiplier, gain
     least = largest_log - LARGEST_LOG
     if math.isnan(log_multiplier):
         log_multiplier = 0.5 * math.log(max(curvature, TINY) / (2.0 * radius))
@@ -298,8 +316,8 @@ def linear_maximum(
             slack[i] = 1.0
     log_multiplier = max(log_multiplier, least)
     goal = radius * (1.0 - RADIUS_SLACK)
-    low, high = -math.inf, math.inf
-    for _ in range(100):
+    low, high, excess = -math.inf, math.inf, 0.0
+    for trial in range(100):
         divergence, decrease = _entropies(
             nominal, weights, gaps, ahead, top, mean, log_ratio, log_multiplier, slack, slope
         )
@@ -310,16 +328,19 @@ def linear_maximum(
             low = log_multiplier
         else:
             high = log_multiplier
-        step = _multiplier_step(divergence, decrease, goal)
-        following = max(log_multiplier + step, least)
-        if not low < following < high:
-            following = 0.5 * (max(low, high - 10.0) + min(high, low + 10.0))
+        following = log_multiplier + _multiplier_step(divergence, decrease, goal)
+        following = _kept_inside(max(following, least), low, high, least, trial)
         if following == log_multiplier:
             break
         shift = log_multiplier - following
         for i in range(size):
             slack[i] += (slack[i] - 1.0 + slope[i]) * shift
         log_multiplier = following
+    if excess > RADIUS_SLACK and high < math.inf:
+        log_multiplier = high
+        _entropies(
+            nominal, weights, gaps, ahead, top, mean, log_ratio, log_multiplier, slack, slope
+        )
     gain = _write_rows(
         nominal, support, stationary, gaps, ahead, log_ratio, log_multiplier, slack, target
     )

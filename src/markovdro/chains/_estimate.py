@@ -30,6 +30,9 @@ __all__ = ["Estimate", "checked_estimate", "estimate"]
 # Above this share of the doublet mass, what was added to the data deserves a warning.
 HEAVY_SMOOTHING = 0.1
 
+# Rows of less mass than this have lost their digits, or soon overflow what is divided by it.
+LEAST_WEIGHT = 1e-290
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -242,10 +245,12 @@ def _build(
     if len(states) < 2:
         raise InputError("a chain must have at least two states, but there is one.")
     weights = theta.sum(axis=1)
-    if (weights == 0).any():
+    if (weights < LEAST_WEIGHT).any():
+        least = int(np.argmin(weights))
+        found = f"a row of mass {weights[least]:.3g}" if weights[least] > 0 else "an empty row"
         raise UnvisitedStateError(
-            f"the state {states[int(np.argmin(weights))]!r} has an empty row in the doublet "
-            "distribution; leave the state out, or give the row a positive mass."
+            f"the state {states[least]!r} has {found} in the doublet distribution, below the least "
+            f"mass of {LEAST_WEIGHT:g}; leave the state out, or give the row more."
         )
     transition = theta / weights[:, None]
     built = Estimate(

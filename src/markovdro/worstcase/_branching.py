@@ -174,7 +174,7 @@ class _Search:
             rows /= rows.sum(axis=1, keepdims=True)
         if not np.isfinite(rows).all() or (rows < 0).any():
             return
-        ball = ConditionalEntropyBall(estimate, self.region.radius)
+        ball = ConditionalEntropyBall(estimate, self.problem.radius)
         self.found = climb_from(self.problem, self.options, self.found, ball.pull_inside(rows))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro.ambiguity import ConditionalEntropyBall
-from markovdro.worstcase._region import Region, laplacian
+from markovdro.worstcase._region import LARGEST_LOG, Region, laplacian
 
 __all__ = ["convexity_bound"]
 
@@ -57,7 +57,7 @@ def convexity_bound(
         np.abs(log_odds - off_centre - ellipsoid.spans),
         np.abs(log_odds - off_centre + ellipsoid.spans),
     )
-    form = laplacian(estimate.doublets / (2.0 + 2.0 * np.cosh(np.minimum(furthest, 300.0))))
+    form = laplacian(estimate.doublets / (2.0 + 2.0 * np.cosh(np.minimum(furthest, LARGEST_LOG))))
     surplus = loss - value
     exponentials = surplus * np.exp(v)
     steepest = surplus * np.exp(

@@ -1,4 +1,4 @@
-"""Compiled search for the worst case: line search, traps, and whole solves of small chains.
+"""Compiled search for the worst case: line search, starts, and whole solves of small chains.
 
 Losses are scaled to [0, 1] here, so that 1 is a bound on every value and gaps are fractions of the
 loss range. A chain of few states is solved without coming back to the interpreter; the loop over
@@ -13,26 +13,31 @@ import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray, IndexArray
 from markovdro._compiled import compiled
-from markovdro.ambiguity._rows import divergence, linear_maximum
+from markovdro.ambiguity._rows import linear_maximum
 from markovdro.chains._elimination import anchor_state, eliminate
 
 __all__ = [
     "AT_TOP",
+    "BRIEF",
     "ITERATIONS_OUT",
+    "RARE",
     "STALLED",
     "STATIONARY",
+    "UNSOLVED",
     "best_trap",
+    "flow_states",
     "improves",
     "next_fraction",
     "promises",
     "settles",
     "slope_along",
-    "solve_many",
+    "solve_one",
     "trap_exits",
     "trap_values",
 ]
 
 STATIONARY, AT_TOP, ITERATIONS_OUT, STALLED = 0, 1, 2, 3
+UNSOLVED = -1
 
 # A value this close to the largest loss cannot be told from it.
 TRIVIAL = 1e-9
@@ -42,9 +47,23 @@ SUFFICIENT = 0.1
 FLAT = 0.5
 # … or after this many trials that rose enough; without a rise it goes on to the larger number.
 PATIENCE, MOST_TRIALS = 4, 40
+CUT, LEAST_CUT = 0.1, 1e-6
+# Relative values are counted from a visit to the anchor. Where that is this much rarer than to the
+# likeliest state, their differences drown in the time it takes, and they are computed again.
+RARE = 1e-5
 # Traps that raise the nominal value less than this share of what has been reached are not climbed.
 # (Over 300 synthetic problems at d = 5 to 100, no winning trap rose less than 0.76 of it.)
 PROMISING = 0.5
+# The value of a flow start says little of where it leads, its value after this many steps much: of
+# 144 flows that won, 143 had by then reached PROMISING.
+BRIEF = 3
+# Flow starts are climbed where P' has transitions rarer than this (the least that a perturbation of
+# 1e-5 leaves), or where a state is felt for longer than this many steps. (Over 1700 synthetic
+# problems, which are neither, none of them won.)
+SELDOM, LONG_MEMORY = 1e-5, 6.0
+# Where P' has zeros, a flow into any state may win; so many are tried for each start asked for,
+# over the number of states. Without zeros it is one, into one of the dearest.
+FLOW_EFFORT = 400
 # Exits smaller than e^-80 change no digit of the value, but would soon underflow.
 LOWEST_LOG_EXIT = -80.0
 
@@ -72,19 +91,23 @@ def next_fraction(
 ) -> float:
     """Return the next trial inside a bracket whose lower end still rises.
 
-    Where the slopes have opposite signs, their secant; else the maximum of the cubic through both
-    ends. Kept a tenth of the bracket away from the ends.
+    Where one row of a chain changes, the long-run loss is a ratio of linear functions, whose slope
+    may fall by many orders of magnitude over a tiny part of the segment. So the model through
+    both values and slopes is ``B s/(s + τ) − C s``: of one curvature, a parabola in the limit.
+    ``ratio`` compares the distances of the chord from both tangents. Where the data are not those
+    of a concave function the model says nothing, and the step is cut by a large factor.
     """
     width = high - low
-    if high_slope < 0.0:
-        at = low + width * low_slope / (low_slope - high_slope)
-    else:
-        bend = 3.0 * (low_value - high_value) / width + low_slope + high_slope
-        root = math.sqrt(max(bend * bend - low_slope * high_slope, 0.0))
-        at = high - width * (high_slope + root - bend) / (high_slope - low_slope + 2.0 * root)
-    if not low < at < high:
-        at = low + 0.5 * width
-    return min(max(at, low + 0.1 * width), high - 0.1 * width)
+    rise = high_value - low_value
+    ratio = (low_slope * width - rise) / (rise - high_slope * width)
+    at = low + CUT * width
+    if high_slope < 0.0 < ratio:
+        steep, flat = low_slope / ratio, ratio * high_slope
+        root = math.sqrt(ratio * (low_slope - high_slope) / (steep - flat))
+        model = low + width * (low_slope + steep) / ((steep - flat) * (root + 1.0))
+        if low < model < high:
+            at = min(max(model, low + LEAST_CUT * width), high - 0.1 * width)
+    return at
 
 
 @compiled
@@ -146,9 +169,43 @@ def best_trap(traps: FloatArray, below: float) -> int:
 
 
 @compiled
-def promises(trap: float, centre: float, best: float) -> bool:
-    """Tell whether a climb from a trap could end above the best value found so far."""
-    return trap - centre >= PROMISING * (best - centre)
+def promises(reached: float, centre: float, best: float) -> bool:
+    """Tell whether a climb that is at this value could end above the best value found so far."""
+    return reached - centre >= PROMISING * (best - centre)
+
+
+@compiled
+def flow_states(
+    nominal: FloatArray, values: FloatArray, loss: FloatArray, starts: int
+) -> IndexArray:
+    """Return the states k to start from chains that maximise the flow into, the dearest first.
+
+    Traps are blind where a state may not stay, or where the way to a costly state is (almost)
+    closed in P'. There, and only there, these starts win. They are fewer the larger the chain,
+    since each takes some factorisations.
+    """
+    size = len(loss)
+    rarest, low, high = math.inf, math.inf, -math.inf
+    for i in range(size):
+        low, high = min(low, values[i]), max(high, values[i])
+        for j in range(size):
+            rarest = min(rarest, nominal[i, j])
+    each = 0
+    if rarest == 0.0:
+        each = max(1, FLOW_EFFORT // size)
+    elif rarest < SELDOM or high - low > LONG_MEMORY:
+        each = 1
+    count = min(size, max(starts - 1, 0) * each)
+    states = np.empty(count, dtype=np.int64)
+    taken = np.zeros(size, dtype=np.bool_)
+    for m in range(count):
+        dearest = -1
+        for k in range(size):
+            if not taken[k] and (dearest < 0 or loss[k] > loss[dearest]):
+                dearest = k
+        taken[dearest] = True
+        states[m] = dearest
+    return states
 
 
 @compiled
@@ -175,7 +232,13 @@ def _set_trap(nominal: FloatArray, state: int, exit_factor: float, transition: F
 
 @compiled
 def _mix(origin: FloatArray, target: FloatArray, fraction: float, mixture: FloatArray) -> None:
-    """Write ``origin + fraction·(target − origin)``; the mixture may be the origin itself."""
+    """Write ``origin + fraction·(target − origin)``; the mixture may be the origin itself.
+
+    The whole step is a copy: the difference would lose the small entries of the target.
+    """
+    if fraction == 1.0:
+        _copy(target, mixture)
+        return
     for i in range(len(origin)):
         for j in range(len(origin)):
             mixture[i, j] = origin[i, j] + fraction * (target[i, j] - origin[i, j])
@@ -190,8 +253,18 @@ def _evaluate(
     stationary: FloatArray,
     values: FloatArray,
 ) -> float:
+    """Return the value of a chain, and write π and h."""
     anchor = anchor_state(transition, mass)
-    return eliminate(transition, loss, anchor, work, stationary, values)
+    value = math.nan
+    for _ in range(2):
+        value = eliminate(transition, loss, anchor, work, stationary, values)
+        likely = anchor
+        for i in range(len(stationary)):
+            likely = i if stationary[i] > stationary[likely] else likely
+        if not stationary[anchor] < RARE * stationary[likely]:
+            break
+        anchor = likely
+    return value
 
 
 @compiled
@@ -264,12 +337,15 @@ def _climb(
     radius: float,
     tolerance: float,
     most_iterations: int,
+    centre: float,
+    rival: float,
     transition: FloatArray,
     stationary: FloatArray,
     values: FloatArray,
 ) -> tuple[float, float, int, int]:
     """Frank-Wolfe from the given chain, which it overwrites.
 
+    A climb that a few steps have not brought near the value of its rival ends there.
     Returns the value, the gap there, the number of steps, and why it stopped.
     """
     size = len(loss)
@@ -294,7 +370,8 @@ def _climb(
             return value, gap, iterations, STATIONARY
         if 1.0 - value <= tolerance:
             return value, gap, iterations, AT_TOP
-        if iterations >= most_iterations:
+        hopeless = iterations == BRIEF and not promises(value, centre, rival)
+        if iterations >= most_iterations or hopeless:
             return value, gap, iterations, ITERATIONS_OUT
         reached = _search_segment(
             transition, target, loss, mass, value, gap, work, trial, stationary, values
@@ -306,7 +383,7 @@ def _climb(
 
 
 @compiled
-def _solve_one(
+def solve_one(
     nominal: FloatArray,
     weights: FloatArray,
     support: BoolArray,
@@ -319,34 +396,57 @@ def _solve_one(
     most_iterations: int,
     best_transition: FloatArray,
     best_stationary: FloatArray,
+    best_values: FloatArray,
 ) -> tuple[float, float, float, int, int]:
-    """Return the nominal value, the best value, its gap, the number of steps, why it stopped."""
+    """Return the nominal value, the best value, its gap, the number of steps, why it stopped.
+
+    Rounding may have left the chain just outside the ball.
+    """
     size = len(loss)
     stationary, values, slack = np.empty(size), np.empty(size), np.empty(size)
     work, transition = np.empty((size, size)), np.empty((size, size))
-    centre = _evaluate(nominal, loss, mass, work, stationary, values)
+    # A kernel is compiled once more for a matrix that is locked, as P' is; a copy is not.
     _copy(nominal, best_transition)
+    centre = _evaluate(best_transition, loss, mass, work, stationary, values)
     _copy_vector(stationary, best_stationary)
+    _copy_vector(values, best_values)
     if radius == 0.0:
         return centre, centre, 0.0, 0, STATIONARY
     exits = trap_exits(nominal, weights, support, radius)
     traps = trap_values(exits, centre, stationary, loss)
-    best, best_gap, best_reason = -1.0, math.inf, ITERATIONS_OUT
+    flows = flow_states(nominal, values, loss, starts)
+    nominal_stationary, indicator = stationary.copy(), np.zeros(size)
+    best, best_gap, best_reason = -1.0, math.inf, STALLED
     steps = 0
     trap = best_trap(traps, math.inf) if starts > 1 else -1
-    # Start −1 is the caller's, start 0 is P', start m the m-th best trap. A trap that has the
-    # largest loss leaves nothing to search for.
+    # Start −1 is the caller's, start 0 is P', start m the m-th best trap, and then come flows. A
+    # trap that has the largest loss leaves nothing to search for.
     first, last = 0 if warm.size == 0 else -1, starts
     if trap >= 0 and traps[trap] >= 1.0 - TRIVIAL:
         first, last = 1, 2
-    for start in range(first, last):
+    for start in range(first, last + len(flows)):
         if start < 1:
             _copy(warm if start < 0 else nominal, transition)
-        elif trap < 0 or not promises(traps[trap], centre, best):
-            break
-        else:
+        elif start < last:
+            if trap < 0 or not promises(traps[trap], centre, best):
+                continue
             _set_trap(nominal, trap, exits[trap], transition)
             trap = best_trap(traps, traps[trap])
+        else:
+            k = flows[start - last]
+            indicator[k] = 1.0
+            linear_maximum(
+                nominal,
+                weights,
+                support,
+                nominal_stationary,
+                indicator,
+                radius,
+                math.nan,
+                slack,
+                transition,
+            )
+            indicator[k] = 0.0
         value, gap, taken, reason = _climb(
             nominal,
             weights,
@@ -356,6 +456,8 @@ def _solve_one(
             radius,
             tolerance,
             most_iterations,
+            centre,
+            best if start >= last else -math.inf,
             transition,
             stationary,
             values,
@@ -365,66 +467,10 @@ def _solve_one(
             best, best_gap, best_reason = value, gap, reason
             _copy(transition, best_transition)
             _copy_vector(stationary, best_stationary)
+            _copy_vector(values, best_values)
         if 1.0 - best <= tolerance:
             break
-    # Rounding may have left the chain just outside the ball: convexity tells how far to move it.
-    distance = divergence(nominal, weights, best_transition)
-    if distance > radius * (1.0 + 1e-10):
-        _mix(nominal, best_transition, radius / distance * (1.0 - 1e-12), best_transition)
-        best = _evaluate(best_transition, loss, mass, work, best_stationary, values)
-        _, best_gap = linear_maximum(
-            nominal,
-            weights,
-            support,
-            best_stationary,
-            values,
-            radius,
-            math.nan,
-            slack,
-            transition,
-        )
+    if best < 0.0:
+        # Every climb broke down: what is left is P'.
+        best = centre
     return centre, best, best_gap, steps, best_reason
-
-
-@compiled
-def solve_many(
-    nominals: FloatArray,
-    weights: FloatArray,
-    supports: BoolArray,
-    masses: FloatArray,
-    losses: FloatArray,
-    radii: FloatArray,
-    which: IndexArray,
-    warm: FloatArray,
-    starts: int,
-    tolerance: float,
-    most_iterations: int,
-    first: int,
-    last: int,
-    transitions: FloatArray,
-    stationaries: FloatArray,
-    numbers: FloatArray,
-) -> None:
-    """Solve the problems from ``first`` to ``last`` (exclusive), one after another.
-
-    ``which[m]`` gives the numbers of problem m's estimate and of its loss. ``numbers[m]`` receives
-    the nominal value, the value, the gap, the steps and the reason for stopping.
-    """
-    for m in range(first, last):
-        e, v = which[m, 0], which[m, 1]
-        nominal, value, gap, steps, reason = _solve_one(
-            nominals[e],
-            weights[e],
-            supports[e],
-            masses[e],
-            losses[v],
-            radii[m],
-            warm,
-            starts,
-            tolerance,
-            most_iterations,
-            transitions[m],
-            stationaries[m],
-        )
-        numbers[m, 0], numbers[m, 1], numbers[m, 2] = nominal, value, gap
-        numbers[m, 3], numbers[m, 4] = steps, reason

@@ -41,14 +41,18 @@ def climb(
     tolerance: float,
     most_iterations: int,
     deadline: float = math.inf,
+    hopeful: Callable[[float], bool] | None = None,
     watch: Watch | None = None,
 ) -> Climb:
     """Climb from a chain to a stationary point.
 
-    Losses are scaled to [0, 1], so that ``tolerance`` is a fraction of the loss range; ``known`` is
+    ``hopeful`` is asked once, after a few steps, whether the climb is worth going on. Losses are
+    scaled to [0, 1], so that ``tolerance`` is a fraction of the loss range; ``known`` is
     the long-run behaviour of the start, where it has been computed before. The rules of the step
     are those of the compiled loop, which solves chains of few states.
     """
+    from markovdro.worstcase._kernels import BRIEF
+
     point, here = start, evaluate(start) if known is None else known
     iteration = 0
     while True:
@@ -61,7 +65,8 @@ def climb(
             return Climb(point, here, gap, iteration, Status.CERTIFIED)
         if time.perf_counter() >= deadline:
             return Climb(point, here, gap, iteration, Status.TIME_LIMIT)
-        if iteration >= most_iterations:
+        hopeless = iteration == BRIEF and hopeful is not None and not hopeful(here.value)
+        if iteration >= most_iterations or hopeless:
             return Climb(point, here, gap, iteration, Status.ITERATION_LIMIT)
         following = _search_segment(point, target, here, gap, evaluate)
         if following is None:

@@ -3,7 +3,9 @@
 Frank-Wolfe stops at stationary points, and from P' alone it misses about half of the worst case
 as soon as nature does better by making one costly state sticky. So it is started from P', and from
 the best **traps**: chains that spend the whole budget on one row, to slow the exit from its state
-down. One factorisation gives the value of every trap.
+down. One factorisation gives the value of every trap. Where P' has zeros, or remembers for long,
+traps miss ways into costly states; then also from **flows**, the chains of the ball that lead most
+into one state.
 """
 
 from __future__ import annotations
@@ -12,28 +14,31 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
-from markovdro._arrays import FloatArray, IndexArray
+from markovdro._arrays import FloatArray
 from markovdro.ambiguity import ConditionalEntropyBall, restricted_support
 from markovdro.chains import Estimate, LongRun, eliminated, factorised
+from markovdro.errors import InputError
 from markovdro.worstcase._loop import Climb, Oracle, Watch, climb
 from markovdro.worstcase._options import Options
 from markovdro.worstcase._result import Proof, Status
 from markovdro.worstcase._threads import allowed_threads, blas_threads
 
-__all__ = ["COMPILED_STATES", "Found", "Problem", "climb_from", "find", "find_many"]
+__all__ = [
+    "COMPILED_STATES",
+    "Found",
+    "Problem",
+    "climb_from",
+    "find",
+    "find_many",
+    "unsolved",
+]
 
 # Up to this many states a whole problem is solved without returning to the interpreter. Beyond,
 # LAPACK's factorisation beats state reduction by more than the interpreter costs.
 COMPILED_STATES = 100
-
-# Small problems that one thread takes at a time; fewer are not worth a second thread.
-PROBLEMS_PER_TASK = 16
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +51,15 @@ class Problem:
 
     def evaluate(self, transition: FloatArray) -> LongRun:
         """Return the long-run loss of a chain, by the faster of the two eliminations."""
+        from markovdro.worstcase._kernels import RARE
+
         run = eliminated if len(self.loss) <= COMPILED_STATES else factorised
-        return run(transition, self.loss, _mass(self.estimate))
+        found = run(transition, self.loss, _mass(self.estimate))
+        likely = found.stationary == found.stationary.max()
+        # The anchor, from which relative values count, is the state (or among those) of value 0.
+        if found.stationary[found.values == 0].max(initial=0.0) < RARE * found.stationary.max():
+            found = run(transition, self.loss, likely.astype(np.float64))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +73,7 @@ class Found:
     iterations: int
     transition: FloatArray
     stationary: FloatArray
+    values: FloatArray
     bound: float = 1.0
     proof: Proof = Proof.LARGEST_LOSS
     nodes: int = 0
@@ -82,8 +95,13 @@ def find(
     watch: Watch | None = None,
 ) -> Found:
     """Solve one problem; ``warm`` is a start of the caller's, inside the ball."""
+    if warm is not None and options.method == "paper":
+        raise InputError(
+            "start must be left out with method='paper', which begins at the estimated chain; "
+            "or use method='frank-wolfe'."
+        )
     if _fits_compiled(problem, options) and watch is None:
-        return _find_compiled([problem], options, warm)[0]
+        return _find_compiled(problem, options, warm)
     with blas_threads(options.threads):
         return _find_by_loop(problem, options, warm, watch)
 
@@ -91,9 +109,7 @@ def find(
 def climb_from(problem: Problem, options: Options, found: Found, start: FloatArray) -> Found:
     """Climb from one more chain of the ball; return the better of its end and what was found."""
     if _fits_compiled(problem, options):
-        better = _find_compiled([problem], replace(options, starts=0), start)[0]
-        value, gap, status = better.value, better.gap, better.status
-        steps, transition, stationary = better.iterations, better.transition, better.stationary
+        better = _find_compiled(problem, replace(options, starts=0), start)
     else:
         ended = climb(
             start,
@@ -104,33 +120,27 @@ def climb_from(problem: Problem, options: Options, found: Found, start: FloatArr
             deadline=options.deadline,
         )
         ended = _audited(problem, options, ended)
-        value, gap, status = ended.long_run.value, ended.gap, ended.status
-        steps, transition, stationary = (
-            ended.iterations,
-            ended.transition,
-            ended.long_run.stationary,
-        )
-    if value <= found.value:
-        return replace(found, iterations=found.iterations + steps)
+        better = _found(problem, options, found.nominal, ended, ended.iterations)
+    steps = found.iterations + better.iterations
+    if better.value <= found.value:
+        return replace(found, iterations=steps)
     return replace(
-        found,
-        value=value,
-        gap=gap,
-        status=status,
-        iterations=found.iterations + steps,
-        transition=transition,
-        stationary=stationary,
+        better, iterations=steps, bound=found.bound, proof=found.proof, nodes=found.nodes
     )
 
 
 def find_many(problems: list[Problem], options: Options) -> list[Found]:
-    """Solve many problems over equally many states."""
-    if _fits_compiled(problems[0], options):
-        return _find_compiled(problems, options)
-    return [
-        find(problem, options) if time.perf_counter() < options.deadline else _unsolved(problem)
-        for problem in problems
-    ]
+    """Solve many problems, several threads taking those of few states."""
+
+    def run(problem: Problem) -> Found:
+        late = time.perf_counter() >= options.deadline
+        return unsolved(problem) if late else find(problem, options)
+
+    threads = allowed_threads(options.threads)
+    if threads == 1 or len(problems) == 1 or not _fits_compiled(problems[0], options):
+        return [run(problem) for problem in problems]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(run, problems))
 
 
 def _fits_compiled(problem: Problem, options: Options) -> bool:
@@ -142,96 +152,73 @@ def _mass(estimate: Estimate) -> FloatArray:
     return np.where(estimate.recurrent, estimate.weights, 0.0)
 
 
-def _unsolved(problem: Problem) -> Found:
-    """Return the estimated chain itself, which lies in every ball."""
+def unsolved(problem: Problem, known: FloatArray | None = None) -> Found:
+    """Return a chain of the ball that is known, or the estimated one, which lies in every ball."""
     centre = problem.evaluate(problem.estimate.transition)
-    return Found(
-        centre.value,
-        centre.value,
-        np.inf,
-        Status.TIME_LIMIT,
-        0,
-        problem.estimate.transition,
-        centre.stationary,
-    )
+    chain = problem.estimate.transition if known is None else known
+    here = centre if known is None else problem.evaluate(known)
+    ended = Climb(chain, here, np.inf, 0, Status.TIME_LIMIT)
+    return _as_found(centre.value, ended, 0)
 
 
-def _status(value: float, status: Status, problem: Problem, options: Options) -> Status:
-    """Say more than the search could where the value meets a bound that is known beforehand."""
-    from markovdro.worstcase._kernels import TRIVIAL
-
-    if 1.0 - value <= TRIVIAL:
-        return Status.TRIVIAL
-    if problem.radius == 0 or 1.0 - value <= options.tolerance:
-        return Status.CERTIFIED
-    return status
-
-
-def _find_compiled(
-    problems: list[Problem], options: Options, warm: FloatArray | None = None
-) -> list[Found]:
-    """Solve problems of few states in compiled code, several threads taking tasks of them."""
+def _find_compiled(problem: Problem, options: Options, warm: FloatArray | None = None) -> Found:
+    """Solve one problem of few states without returning to the interpreter."""
     from markovdro.worstcase import _kernels
 
-    count, size = len(problems), len(problems[0].loss)
-    estimates, estimate_of = _distinct([p.estimate for p in problems])
-    losses, loss_of = _distinct([p.loss for p in problems])
-    open_everywhere = all(e.support.all() for e in estimates)
-    supports = np.array([e.support[:0, :0] if open_everywhere else e.support for e in estimates])
-    given = (
-        np.array([e.transition for e in estimates]),
-        np.array([e.weights for e in estimates]),
-        supports,
-        np.array([_mass(e) for e in estimates]),
-        np.array(losses),
-        np.array([p.radius for p in problems]),
-        np.column_stack([estimate_of, loss_of]),
+    estimate = problem.estimate
+    run = LongRun(0.0, np.empty_like(problem.loss), np.empty_like(problem.loss))
+    transition = np.empty_like(estimate.transition)
+    nominal, value, gap, steps, reason = _kernels.solve_one(
+        estimate.transition,
+        estimate.weights,
+        restricted_support(estimate),
+        _mass(estimate),
+        problem.loss,
+        problem.radius,
         np.empty((0, 0)) if warm is None else warm,
         options.starts,
         options.tolerance,
         options.most_iterations,
+        transition,
+        run.stationary,
+        run.values,
     )
-    transitions, stationaries = np.empty((count, size, size)), np.empty((count, size))
-    numbers = np.full((count, 5), np.nan)
-
-    def run(first: int) -> None:
-        if first == 0 or time.perf_counter() < options.deadline:
-            last = min(first + PROBLEMS_PER_TASK, count)
-            _kernels.solve_many(*given, first, last, transitions, stationaries, numbers)
-
-    tasks = range(0, count, PROBLEMS_PER_TASK)
-    threads = allowed_threads(options.threads) if len(tasks) > 1 else 1
-    if threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run, tasks))
-    else:
-        for first in tasks:
-            run(first)
-
     reasons = {
         _kernels.STATIONARY: Status.STATIONARY,
         _kernels.AT_TOP: Status.CERTIFIED,
         _kernels.ITERATIONS_OUT: Status.ITERATION_LIMIT,
         _kernels.STALLED: Status.STALLED,
     }
-    found = []
-    for m, problem in enumerate(problems):
-        nominal, value, gap, steps, reason = numbers[m].tolist()
-        if np.isnan(value):
-            found.append(_unsolved(problem))
-            continue
-        status = _status(value, reasons[int(reason)], problem, options)
-        found.append(
-            Found(nominal, value, gap, status, int(steps), transitions[m], stationaries[m])
-        )
-    return found
+    ended = Climb(transition, replace(run, value=value), gap, steps, reasons[reason])
+    return _found(problem, options, nominal, _audited(problem, options, ended), steps)
 
 
-def _distinct(things: list[T]) -> tuple[list[T], IndexArray]:
-    """Return the distinct objects, and for each entry the number of its object."""
-    number: dict[int, int] = {}
-    places = [number.setdefault(id(thing), len(number)) for thing in things]
-    return list({id(thing): thing for thing in things}.values()), np.array(places, dtype=np.intp)
+def _found(
+    problem: Problem, options: Options, nominal: float, best: Climb, iterations: int
+) -> Found:
+    """Report the best climb, and say more than it could where its value meets a known bound."""
+    from markovdro.worstcase._kernels import TRIVIAL
+
+    value, status = best.long_run.value, best.status
+    if 1.0 - value <= TRIVIAL:
+        status = Status.TRIVIAL
+    elif problem.radius == 0 or 1.0 - value <= options.tolerance:
+        status = Status.CERTIFIED
+    return _as_found(nominal, replace(best, status=status), iterations)
+
+
+def _as_found(nominal: float, best: Climb, iterations: int) -> Found:
+    run = best.long_run
+    return Found(
+        nominal,
+        run.value,
+        best.gap,
+        best.status,
+        iterations,
+        best.transition,
+        run.stationary,
+        run.values,
+    )
 
 
 def _find_by_loop(
@@ -245,18 +232,9 @@ def _find_by_loop(
         climbs = list(_climbs(problem, options, centre, warm, watch))
     best = max(climbs, key=lambda c: c.long_run.value)
     best = _audited(problem, options, best)
-    status = best.status
     if climbs[-1].status is Status.TIME_LIMIT:
-        status = Status.TIME_LIMIT
-    return Found(
-        centre.value,
-        best.long_run.value,
-        best.gap,
-        _status(best.long_run.value, status, problem, options),
-        sum(c.iterations for c in climbs),
-        best.transition,
-        best.long_run.stationary,
-    )
+        best = replace(best, status=Status.TIME_LIMIT)
+    return _found(problem, options, centre.value, best, sum(c.iterations for c in climbs))
 
 
 def _climbs(
@@ -270,9 +248,13 @@ def _climbs(
     from markovdro.worstcase._kernels import promises
 
     best = -np.inf
+
+    def hopeful(value: float) -> bool:
+        return promises(value, centre.value, best)
+
     for start, known, promised in _starts(problem, options, centre, warm):
-        if not promises(promised, centre.value, best):
-            return
+        if promised not in {None, np.inf} and not hopeful(promised):
+            continue
         ended = climb(
             start,
             problem.evaluate,
@@ -281,6 +263,7 @@ def _climbs(
             tolerance=options.tolerance,
             most_iterations=options.most_iterations,
             deadline=options.deadline,
+            hopeful=hopeful if promised is None else None,
             watch=watch,
         )
         yield ended
@@ -291,12 +274,18 @@ def _climbs(
 
 def _starts(
     problem: Problem, options: Options, centre: LongRun, warm: FloatArray | None
-) -> Iterator[tuple[FloatArray, LongRun | None, float]]:
+) -> Iterator[tuple[FloatArray, LongRun | None, float | None]]:
     """Yield the starts, what is known already of their long run, and the value that they promise.
 
-    The caller's start and P' are always worth a climb.
+    The caller's start and P' are always worth a climb. What a flow promises shows on the way.
     """
-    from markovdro.worstcase._kernels import TRIVIAL, best_trap, trap_exits, trap_values
+    from markovdro.worstcase._kernels import (
+        TRIVIAL,
+        best_trap,
+        flow_states,
+        trap_exits,
+        trap_values,
+    )
 
     estimate, nominal = problem.estimate, problem.estimate.transition
     if options.method == "paper":
@@ -318,6 +307,9 @@ def _starts(
         start[state, state] += 1.0 - exits[state]
         yield start, None, values[state]
         state, left = best_trap(values, values[state]), left - 1
+    for k in flow_states(nominal, centre.values, problem.loss, options.starts):
+        ball = ConditionalEntropyBall(estimate, problem.radius)
+        yield ball.maximise(centre.stationary, np.eye(1, len(nominal), k)[0])[0], None, None
 
 
 def _oracle(problem: Problem, options: Options) -> Oracle:
@@ -339,6 +331,7 @@ def _audited(problem: Problem, options: Options, ended: Climb) -> Climb:
     long_run = problem.evaluate(transition)
     _, gap = ball.maximise(long_run.stationary, long_run.values)
     status = ended.status
-    if status is Status.STATIONARY and gap > 2.0 * options.tolerance:
-        status = Status.STALLED
+    if status in {Status.STATIONARY, Status.CERTIFIED} and gap > options.tolerance:
+        top = 1.0 - long_run.value <= options.tolerance
+        status = Status.CERTIFIED if top else Status.STALLED
     return replace(ended, transition=transition, long_run=long_run, gap=gap, status=status)

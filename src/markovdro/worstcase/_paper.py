@@ -12,6 +12,10 @@ from markovdro.ambiguity import ConditionalEntropyBall
 
 __all__ = ["PaperOracle", "dual_gradient"]
 
+# No logarithm is taken of a distance below the first, no quotient by a share 1 − e^-r below the
+# second: both are many orders below what a digit of the answer depends on.
+LEAST_DISTANCE, LEAST_LOSS = 1e-300, 1e-100
+
 
 @compiled
 def dual_gradient(
@@ -33,7 +37,7 @@ def dual_gradient(
         logarithm = 0.0
         inverse = 0.0
         for j in range(size):
-            distance = max(eta[i] - cost[i, j], 1e-300)
+            distance = max(eta[i] - cost[i, j], LEAST_DISTANCE)
             logarithm += nominal[i, j] * fast_log_ratio(distance, weights[i])
             inverse += nominal[i, j] / distance
         exponent += weights[i] * logarithm
@@ -55,14 +59,13 @@ def _descend(
     rate: float,
     steps: int,
     eta: FloatArray,
-) -> float:
-    """Take projected gradient steps of length ``rate`` on the dual; return the last λ*."""
+) -> None:
+    """Take projected gradient steps of length ``rate`` on the dual."""
     gradient = np.empty_like(eta)
     for _ in range(steps):
         dual_gradient(nominal, weights, cost, radius, eta, gradient)
         for i in range(len(eta)):
             eta[i] = min(max(eta[i] - rate * gradient[i], lowest[i]), highest[i])
-    return dual_gradient(nominal, weights, cost, radius, eta, gradient)
 
 
 class PaperOracle:
@@ -97,11 +100,13 @@ class PaperOracle:
         cost = np.outer(stationary, values)
         lowest = cost.max(axis=1)
         shrink = math.exp(-self.ball.radius)
-        reach = (len(cost) * cost.max() - shrink * (cost * nominal).sum()) / (1.0 - shrink)
+        # A radius near zero would send the upper end of the box beyond the numbers.
+        lost = max(-math.expm1(-self.ball.radius), LEAST_LOSS)
+        reach = (len(cost) * cost.max() - shrink * (cost * nominal).sum()) / lost
         highest = np.maximum(reach - (lowest.sum() - lowest), lowest)
         eta = self._start(cost, lowest, highest)
         unit = float((eta - lowest).mean())
-        multiplier = _descend(
+        _descend(
             nominal,
             weights,
             cost,
@@ -112,9 +117,11 @@ class PaperOracle:
             self.steps,
             eta,
         )
-        rows = multiplier * weights[:, None] * nominal / np.maximum(eta[:, None] - cost, 1e-300)
-        rows /= rows.sum(axis=1, keepdims=True)
-        target = self.ball.pull_inside(rows)
+        distances = np.maximum(eta[:, None] - cost, LEAST_DISTANCE)
+        # What each row has in common, λ* and its weight, goes when the row is normalised.
+        rows = nominal * (distances.min(axis=1, keepdims=True) / distances)
+        total = rows.sum(axis=1, keepdims=True)
+        target = self.ball.pull_inside(np.divide(rows, total, out=nominal.copy(), where=total > 0))
         return target, float(stationary @ (target @ values - values))
 
     def _start(self, cost: FloatArray, lowest: FloatArray, highest: FloatArray) -> FloatArray:

@@ -27,15 +27,22 @@ def prove(problem: Problem, options: Options, found: Found, region: Region) -> F
         return found
     if not _meets(found, options) and time.perf_counter() < options.deadline:
         with blas_threads(options.threads):
-            values = problem.evaluate(found.transition).values
-            bound = convexity_bound(region, problem.loss, found.value, found.stationary, values)
+            bound = convexity_bound(
+                region, problem.loss, found.value, found.stationary, found.values
+            )
         found = found.proven(bound, Proof.CONVEXITY, 0)
     if _meets(found, options):
         return found.ending(Status.CERTIFIED)
     if time.perf_counter() >= options.deadline:
         return found.ending(Status.TIME_LIMIT)
     boxes = _boxes_allowed(len(problem.loss), options)
-    return branch(region, problem, options, found, boxes) if boxes else found
+    if not boxes:
+        return found
+    branched = branch(region, problem, options, found, boxes)
+    if branched.status is Status.NODE_LIMIT and boxes < options.most_nodes:
+        # The limit was not the caller's: what ended the search says more.
+        return branched.ending(found.status)
+    return branched
 
 
 def _meets(found: Found, options: Options) -> bool:

@@ -20,13 +20,15 @@ import numpy as np
 from markovdro._arrays import FloatArray
 from markovdro.chains import Estimate, stationary_law
 
-__all__ = ["Ellipsoid", "Region", "laplacian"]
+__all__ = ["LARGEST_LOG", "Ellipsoid", "Region", "laplacian"]
 
 # Laws whose logarithms differ by more than this are not bounded: they hardly bend the ball.
 WIDEST_ELLIPSOID, WIDEST_BOX = 4.0, 300.0
 # A box narrower than this is not worth another pass.
 WIDE_ENOUGH, MOST_PASSES = 10.0, 5
 MOST_ROUNDS = 12
+SMALLEST_RADIUS = 1e-12
+LARGEST_LOG = 300.0
 # What an inverse may lose to rounding stays far below the margin that proves the ellipsoid.
 LARGEST_CONDITION, MARGIN = 1e9, 1e-4
 # Zero doublets count as this much where only a good guess is sought.
@@ -45,11 +47,17 @@ class Ellipsoid:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The log-stationary laws of the ball of a radius around an estimate."""
+    """The log-stationary laws of the ball of a radius around an estimate.
+
+    A ball too small for floating point is replaced by a larger one, whose bounds are bounds for it.
+    """
 
     estimate: Estimate
     radius: float
     _kept: dict[str, tuple[FloatArray, FloatArray] | None] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", max(self.radius, SMALLEST_RADIUS))
 
     @cached_property
     def centre(self) -> FloatArray | None:
@@ -89,7 +97,8 @@ class Region:
         log_odds = np.abs(np.log(share / (1.0 - share)))
         spans = np.zeros((len(law), len(law)))
         for _ in range(MOST_ROUNDS):
-            bend = self.estimate.doublets / (2.0 + 2.0 * np.cosh(log_odds[:, None] + spans))
+            furthest = np.minimum(log_odds[:, None] + spans, LARGEST_LOG)
+            bend = self.estimate.doublets / (2.0 + 2.0 * np.cosh(furthest))
             form = laplacian(bend)
             least = float(form.diagonal().min())
             if not least > 0 or 2.0 * self.radius > least * WIDEST_ELLIPSOID**2:

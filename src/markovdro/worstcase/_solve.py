@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from markovdro.chains import (
     separate_losses,
 )
 from markovdro.errors import InputError
-from markovdro.worstcase._multistart import Found, Problem, find, find_many
+from markovdro.worstcase._multistart import Found, Problem, find, find_many, unsolved
 from markovdro.worstcase._options import (
     DEFAULT_STARTS,
     MOST_ITERATIONS,
@@ -233,7 +234,9 @@ def worst_case_path(
     method : "frank-wolfe", "auto", "global" or "paper"
         As in :func:`worst_case`; without a word, the path only searches.
     ambiguity, starts, tolerance, time_limit, max_iterations, max_nodes, threads
-        As in :func:`worst_case`; the time limit is for the whole path.
+        As in :func:`worst_case`. The time limit is for the whole path. Radii that it leaves
+        untouched report the worst chain of the radius before, or the estimated one, with the
+        status "time limit".
 
     Returns
     -------
@@ -262,11 +265,12 @@ def worst_case_path(
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
-        found[m] = find(problems[m], options, warm)
-        if options.proves:
-            found[m] = prove(
-                problems[m], options, found[m], Region(problems[m].estimate, problems[m].radius)
-            )
+        problem = problems[m]
+        late = time.perf_counter() >= options.deadline
+        found[m] = unsolved(problem, warm) if late else find(problem, options, warm)
+        if options.proves and not late:
+            region = Region(problem.estimate, problem.radius)
+            found[m] = prove(problem, options, found[m], region)
         warm = found[m].transition
     return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
 

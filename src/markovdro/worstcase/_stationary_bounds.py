@@ -121,18 +121,19 @@ def stationary_bounds(
         max_iterations=MOST_ITERATIONS,
         threads=threads,
     )
-    region = Region(checked_estimate(estimate), radius_value(radius))
+    r = radius_value(radius)
+    region = Region(checked_estimate(estimate), r)
     size = len(estimate.states)
     visits = np.eye(size)
-    problems = [Problem(loss, estimate, region.radius) for loss in (*visits, *(1.0 - visits))]
+    problems = [Problem(loss, estimate, r) for loss in (*visits, *(1.0 - visits))]
     found = [
         prove(problem, options, best, region)
         for problem, best in zip(problems, find_many(problems, options), strict=True)
     ]
     reached = np.array([f.value for f in found])
-    proven = np.array([f.value if region.radius == 0 else f.bound for f in found])
+    proven = np.array([f.value if r == 0 else f.bound for f in found])
     unproven = [f.status for f in found if f.bound - f.value > options.proof_tolerance]
-    done = region.radius == 0 or not unproven
+    done = r == 0 or not unproven
     result = StationaryBounds(
         lower=np.maximum(1.0 - proven[size:], 0.0),
         upper=proven[:size],
@@ -140,7 +141,7 @@ def stationary_bounds(
         inner_upper=reached[:size],
         nominal=stationary_law(estimate.transition),
         states=estimate.states,
-        radius=region.radius,
+        radius=r,
         status=Status.CERTIFIED if done else unproven[0],
         seconds=options.seconds,
     )
