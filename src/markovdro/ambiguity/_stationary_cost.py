@@ -69,32 +69,43 @@ def _eliminated_hessian(
     law: FloatArray,
     curvature: FloatArray,
     total: FloatArray,
+    ground: int,
     scaled: FloatArray,
     schur: FloatArray,
 ) -> bool:
-    """Factorise minus the Hessian in h once τ is eliminated, state 0 being grounded.
+    """Factorise minus the Hessian in h once τ is eliminated, one state being grounded.
 
     It is a graph's Laplacian: off the diagonal ``−Σ_i W_ij W_ik π_i²/W_i·``, and a diagonal that is
     summed from the other entries, so that nothing cancels.
     """
     size = len(law)
     for j in range(size):
+        schur[j, j] = 0.0
         for i in range(size):
             scaled[j, i] = curvature[i, j] * law[i] / math.sqrt(total[i])
-    for j in range(1, size):
-        schur[j - 1, j - 1] = 0.0
-    for j in range(1, size):
+    for j in range(size):
         for k in range(j):
             weight = 0.0
             for i in range(size):
                 weight += scaled[j, i] * scaled[k, i]
-            schur[j - 1, j - 1] += weight
-            if k > 0:
-                schur[j - 1, k - 1] = -weight
-                schur[k - 1, k - 1] += weight
-    for j in range(size - 1):
+            schur[j, j] += weight
+            schur[k, k] += weight
+            schur[j, k] = -weight
+    for j in range(size):
         schur[j, j] *= 1.0 + RIDGE
-    return factorise(schur, size - 1)
+        schur[max(j, ground), min(j, ground)] = 0.0
+    schur[ground, ground] = 1.0
+    return factorise(schur, size)
+
+
+@compiled
+def _heaviest(law: FloatArray) -> int:
+    """Return the likeliest state: h, counted from there, keeps its digits."""
+    heaviest = 0
+    for i in range(len(law)):
+        if law[i] > law[heaviest]:
+            heaviest = i
+    return heaviest
 
 
 @compiled
@@ -114,9 +125,9 @@ def _step_length(
     size = len(law)
     fall, linear = 0.0, 0.0
     for i in range(size):
-        linear += step_tau[i] + (law[i] * step_h[i - 1] if i > 0 else 0.0)
+        linear += step_tau[i] + law[i] * step_h[i]
         for j in range(size):
-            change = step_tau[i] + (law[i] * step_h[j - 1] if j > 0 else 0.0)
+            change = step_tau[i] + law[i] * step_h[j]
             fall = max(fall, -change / (tau[i] + law[i] * h[j]))
     if fall <= BOLDNESS:
         return 1.0
@@ -126,7 +137,7 @@ def _step_length(
         slope = -linear
         for i in range(size):
             for j in range(size):
-                change = step_tau[i] + (law[i] * step_h[j - 1] if j > 0 else 0.0)
+                change = step_tau[i] + law[i] * step_h[j]
                 slope += doublets[i, j] * change / (tau[i] + law[i] * h[j] + length * change)
         if slope >= 0.0:
             low = length
@@ -150,7 +161,7 @@ def match_stationary_law(
     scaled: FloatArray,
     schur: FloatArray,
 ) -> bool:
-    """Maximise m(v) over τ and h, of any sign, by damped Newton steps (``h_0`` stays as it is).
+    """Maximise m(v) over τ and h, of any sign, by damped Newton steps.
 
     τ and h come with ``τ_i + π_i h_j > 0`` and leave so; ``rows`` receives P and ``curvature`` W,
     ``total`` its row sums. Returns False where rounding stopped the factorisation. All doublets are
@@ -161,6 +172,11 @@ def match_stationary_law(
     step_tau, step_h, excess = np.empty(size), np.empty(size), np.empty(size)
     for i in range(size):
         law[i] = math.exp(v[i])
+    ground = _heaviest(law)
+    shift = h[ground]
+    for i in range(size):
+        tau[i] += law[i] * shift
+        h[i] -= shift
     _rows_at(doublets, law, tau, h, rows, curvature, total)
     for _ in range(MOST_STEPS):
         for j in range(size):
@@ -171,26 +187,25 @@ def match_stationary_law(
                 summed += rows[i, j]
                 excess[j] += law[i] * rows[i, j]
             row_excess[i] = summed
-        if not _eliminated_hessian(law, curvature, total, scaled, schur):
+        if not _eliminated_hessian(law, curvature, total, ground, scaled, schur):
             return False
-        for j in range(1, size):
+        for j in range(size):
             right = excess[j]
             for i in range(size):
                 right -= curvature[i, j] * law[i] * row_excess[i] / total[i]
-            step_h[j - 1] = right
-        substitute(schur, size - 1, step_h)
+            step_h[j] = right if j != ground else 0.0
+        substitute(schur, size, step_h)
         residual = 0.0
         for i in range(size):
             residual = max(residual, abs(row_excess[i]), abs(excess[i]) / law[i])
             right = row_excess[i]
-            for j in range(1, size):
-                right -= curvature[i, j] * law[i] * step_h[j - 1]
+            for j in range(size):
+                right -= curvature[i, j] * law[i] * step_h[j]
             step_tau[i] = right / total[i]
         length = _step_length(doublets, law, tau, h, step_tau, step_h)
         for i in range(size):
             tau[i] += length * step_tau[i]
-        for j in range(1, size):
-            h[j] += length * step_h[j - 1]
+            h[i] += length * step_h[i]
         _rows_at(doublets, law, tau, h, rows, curvature, total)
         if length == 1.0 and residual <= ENOUGH:
             return True
@@ -227,20 +242,22 @@ def cost_derivatives(
         gradient[i] = mean - law[i] * h[i]
         cross[i] = -slope
         own[i] = gradient[i] - bend
-    if not _eliminated_hessian(law, curvature, total, scaled, schur):
+    ground = _heaviest(law)
+    if not _eliminated_hessian(law, curvature, total, ground, scaled, schur):
         return False
     for i in range(size):
-        for j in range(1, size):
+        for j in range(size):
             change = rows[i, j] - curvature[i, j] * (law[i] * h[j] + cross[i] / total[i])
-            scaled[i, j - 1] = law[i] * (change - (1.0 if i == j else 0.0))
-        for a in range(size - 1):
+            scaled[i, j] = law[i] * (change - (1.0 if i == j else 0.0))
+        scaled[i, ground] = 0.0
+        for a in range(size):
             entry = scaled[i, a]
             for b in range(a):
                 entry -= schur[a, b] * scaled[i, b]
             scaled[i, a] = entry / schur[a, a]
         for k in range(i + 1):
             product = 0.0
-            for a in range(size - 1):
+            for a in range(size):
                 product += scaled[i, a] * scaled[k, a]
             if k == i:
                 product += own[i] + cross[i] * cross[i] / total[i]

@@ -104,15 +104,18 @@ def _solve_free(
     substitute(system, count, ball)
     substitute(system, count, loss)
     substitute(system, count, gauge)
-    across_gauge, across_ball, across_loss = 0.0, 0.0, 0.0
+    across_gauge, across_ball, across_loss, reward = 0.0, 0.0, 0.0, 0.0
     for a in range(count):
         weight = weights[free[a]]
         across_gauge += weight * gauge[a]
         across_ball += weight * ball[a]
         across_loss += weight * loss[a]
+        reward += rise[free[a]] * loss[a]
+    # What the gauge takes may be all of it, as where one coordinate is free.
+    left = reward - across_loss * across_loss / across_gauge > 1e-12 * reward
     for a in range(count):
         ball[a] += (owed - across_ball) / across_gauge * gauge[a]
-        loss[a] -= across_loss / across_gauge * gauge[a]
+        loss[a] = loss[a] - across_loss / across_gauge * gauge[a] if left else 0.0
     return True
 
 
@@ -189,17 +192,20 @@ def newton_step(
             hessian, curvature, weights, gradient, rise, free, count, move, system, ball, loss
         ):
             return math.nan
-        reward = 1e-300
+        reward = 0.0
         for a in range(count):
             move[free[a]] = ball[a]
             reward += rise[free[a]] * loss[a]
         least = cost + _model_change(hessian, gradient, curvature, move)
-        following = math.sqrt(max(2.0 * (radius - least), 0.0) / reward)
-        following = max(following, multiplier / FASTEST)
+        if reward > 0.0:
+            following = math.sqrt(max(2.0 * (radius - least), 0.0) / reward)
+            following = max(following, multiplier / FASTEST)
         longest = 1e-300
         for a in range(count):
             move[free[a]] += following * loss[a]
             longest = max(longest, abs(move[free[a]]))
+        if not longest < math.inf:
+            return math.nan
         length = min(1.0, LONGEST / longest)
         if not _stop_at_sides(length, v, low, high, move, held):
             for i in range(size):
