@@ -9,7 +9,9 @@ worst case at any time; the box that has it is cut next.
 from __future__ import annotations
 
 import heapq
+import itertools
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -82,6 +84,8 @@ class _Search:
     stuck: float = 0.0
     """The largest bound of a box that is too narrow to be cut again."""
     open: list[tuple[float, int, _Boxes, int]] = field(default_factory=list)
+    ticket: Iterator[int] = field(default_factory=itertools.count)
+    """Boxes with equal bounds are cut in the order in which they were found."""
 
     @property
     def target(self) -> float:
@@ -129,14 +133,15 @@ class _Search:
         # f falls by at least (ρ' − ρ) Σ e^v as ρ grows, and Σ e^v ≥ 1 because Σ α v = Σ α log α.
         with np.errstate(over="ignore"):
             mass = np.maximum(np.exp(group.low).sum(axis=1), 1.0)
-        bounds = np.minimum(ceilings, target + np.maximum(excess, 0.0) / mass)
+        with np.errstate(invalid="ignore"):
+            bounds = np.fmin(ceilings, target + np.maximum(excess, 0.0) / mass)
         for m in np.flatnonzero(excess > 0.0).tolist():
             state = int(branches[m])
             if group.high[m, state] - group.low[m, state] < NARROWEST:
                 self.stuck = max(self.stuck, float(bounds[m]))
                 continue
             box = _Boxes(*(array[m : m + 1].copy() for array in _rows(group)))
-            heapq.heappush(self.open, (-float(bounds[m]), self.nodes + m, box, state))
+            heapq.heappush(self.open, (-float(bounds[m]), next(self.ticket), box, state))
 
     def run(self, most_nodes: int) -> Status:
         """Cut the worst boxes until none is open, or until time or boxes run out."""

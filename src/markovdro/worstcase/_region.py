@@ -64,7 +64,7 @@ class Region:
         """The v of P', or None where P' does not visit every state for ever."""
         if not self.estimate.recurrent.all():
             return None
-        return self.shifted(stationary_law(self.estimate.transition, method="gth"))
+        return self.shifted(stationary_law(self.estimate.transition))
 
     def shifted(self, stationary: FloatArray) -> FloatArray:
         """Return the v of a positive stationary law."""
@@ -89,17 +89,19 @@ class Region:
         quadratic form Λ. If ``u'Λu ≤ 2r`` allows less than S, no v of the ball leaves S, because
         the set is convex and holds the v of P'.
         """
-        centre, weights = self.centre, self.estimate.weights
-        if centre is None:
+        theta, weights = self.estimate.doublets, self.estimate.weights
+        # The bend is at most a quarter; with less than this, no matrix need be formed.
+        most = 0.25 * (weights + theta.sum(axis=0) - 2.0 * theta.diagonal())
+        if 2.0 * self.radius > float(most.min()) * WIDEST_ELLIPSOID**2 or self.centre is None:
             return None
+        centre = self.centre
         law = np.exp(centre)
         share = 0.5 * float((weights / law).min()) * law / weights
         log_odds = np.abs(np.log(share / (1.0 - share)))
         spans = np.zeros((len(law), len(law)))
         for _ in range(MOST_ROUNDS):
             furthest = np.minimum(log_odds[:, None] + spans, LARGEST_LOG)
-            bend = self.estimate.doublets / (2.0 + 2.0 * np.cosh(furthest))
-            form = laplacian(bend)
+            form = laplacian(theta / (2.0 + 2.0 * np.cosh(furthest)))
             least = float(form.diagonal().min())
             if not least > 0 or 2.0 * self.radius > least * WIDEST_ELLIPSOID**2:
                 return None

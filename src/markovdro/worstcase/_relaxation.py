@@ -47,7 +47,7 @@ CLOSE = 0.03
 STILL = 1e-7
 ROUNDING = 2.3e-16
 # A mixture is tried where at least this share of the exponentials can be kept.
-LEAST_SHARE = 0.1
+LEAST_SHARE, MOST_ATTEMPTS = 0.1, 4
 
 
 @compiled
@@ -476,7 +476,7 @@ def bound_boxes(
         low, high, v = lows[m], highs[m], points[m]
         share = 0.0
         bounds[m] = math.inf
-        for _ in range(4):
+        for _ in range(MOST_ATTEMPTS):
             offset = _overestimate(surplus, share, low, high, linear, bend)
             bound, multipliers[m] = minimise(
                 doublets,
