@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from statistics import median
 
 import numpy as np
 
+from benchmarks.memory import peak_megabytes
 from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import RIVALS
 from markovdro import relative_values, stationary_law
@@ -31,7 +31,6 @@ def main(name: str, radius: float, rival: str, tolerance: float, time_limit: flo
     seconds = [answer.seconds]
     while seconds[0] < QUICK and len(seconds) < REPEATS:
         seconds.append(solve(problem, radius, tolerance, time_limit).seconds)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     ball = ConditionalEntropyBall(problem.estimate, radius)
     inside = ball.pull_inside(answer.transition)
     law = stationary_law(inside, method="gth")
@@ -42,7 +41,7 @@ def main(name: str, radius: float, rival: str, tolerance: float, time_limit: flo
         "nominal": nominal,
         "value": float(law @ problem.loss),
         "gap": max(gap, 0.0) / span,
-        "peak": peak,
+        "peak": peak_megabytes(),
         "status": answer.status,
     }
     print(json.dumps(report))
