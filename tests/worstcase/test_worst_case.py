@@ -179,7 +179,13 @@ def test_a_tolerance_below_rounding_stalls(looped: bool) -> None:
     for seed in range(20):
         given = synthetic_problem(10, 300, seed)
         result = worst_case(
-            given.loss, given.estimate, 0.01, starts=1, tolerance=1e-18, callback=callback
+            given.loss,
+            given.estimate,
+            0.01,
+            method="frank-wolfe",
+            starts=1,
+            tolerance=1e-18,
+            callback=callback,
         )
         assert result.status in {Status.STALLED, Status.STATIONARY}
         # The rest of the gap is rounding: some of the last digits of numbers up to the loss range.

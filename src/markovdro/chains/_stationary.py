@@ -93,6 +93,8 @@ def eliminated(transition: FloatArray, loss: FloatArray, mass: FloatArray) -> Lo
 
     size = len(loss)
     stationary, values = np.empty(size), np.empty(size)
+    # Kernels are compiled once more for arrays that are locked; a copy is not.
+    transition = np.array(transition)
     anchor = anchor_state(transition, mass)
     value = eliminate(transition, loss, anchor, np.empty((size, size)), stationary, values)
     return LongRun(value, stationary, values)

@@ -1,8 +1,8 @@
-"""Compiled search for the worst case: line search, starts, and whole solves of small chains.
+"""Compiled search for the worst case: line search, starts, and whole climbs over small chains.
 
 Losses are scaled to [0, 1] here, so that 1 is a bound on every value and gaps are fractions of the
-loss range. A chain of few states is solved without coming back to the interpreter; the loop over
-large chains (``_loop``) takes the same steps by the same rules, and calls the helpers below.
+loss range. A climb over few states does not come back to the interpreter; the loop over large
+chains (``_loop``) takes the same steps by the same rules, and calls the helpers below.
 """
 
 from __future__ import annotations
@@ -23,21 +23,19 @@ __all__ = [
     "RARE",
     "STALLED",
     "STATIONARY",
-    "UNSOLVED",
     "best_trap",
+    "climb",
     "flow_states",
     "improves",
     "next_fraction",
     "promises",
     "settles",
     "slope_along",
-    "solve_one",
     "trap_exits",
     "trap_values",
 ]
 
 STATIONARY, AT_TOP, ITERATIONS_OUT, STALLED = 0, 1, 2, 3
-UNSOLVED = -1
 
 # A value this close to the largest loss cannot be told from it.
 TRIVIAL = 1e-9
@@ -223,14 +221,6 @@ def _copy_vector(source: FloatArray, destination: FloatArray) -> None:
 
 
 @compiled
-def _set_trap(nominal: FloatArray, state: int, exit_factor: float, transition: FloatArray) -> None:
-    _copy(nominal, transition)
-    for j in range(len(nominal)):
-        transition[state, j] *= exit_factor
-    transition[state, state] += 1.0 - exit_factor
-
-
-@compiled
 def _mix(origin: FloatArray, target: FloatArray, fraction: float, mixture: FloatArray) -> None:
     """Write ``origin + fraction·(target − origin)``; the mixture may be the origin itself.
 
@@ -328,7 +318,7 @@ def _search_segment(
 
 
 @compiled
-def _climb(
+def climb(
     nominal: FloatArray,
     weights: FloatArray,
     support: BoolArray,
@@ -380,97 +370,3 @@ def _climb(
             return value, gap, iterations, STALLED
         value = reached
         iterations += 1
-
-
-@compiled
-def solve_one(
-    nominal: FloatArray,
-    weights: FloatArray,
-    support: BoolArray,
-    mass: FloatArray,
-    loss: FloatArray,
-    radius: float,
-    warm: FloatArray,
-    starts: int,
-    tolerance: float,
-    most_iterations: int,
-    best_transition: FloatArray,
-    best_stationary: FloatArray,
-    best_values: FloatArray,
-) -> tuple[float, float, float, int, int]:
-    """Return the nominal value, the best value, its gap, the number of steps, why it stopped.
-
-    Rounding may have left the chain just outside the ball.
-    """
-    size = len(loss)
-    stationary, values, slack = np.empty(size), np.empty(size), np.empty(size)
-    work, transition = np.empty((size, size)), np.empty((size, size))
-    # A kernel is compiled once more for a matrix that is locked, as P' is; a copy is not.
-    _copy(nominal, best_transition)
-    centre = _evaluate(best_transition, loss, mass, work, stationary, values)
-    _copy_vector(stationary, best_stationary)
-    _copy_vector(values, best_values)
-    if radius == 0.0:
-        return centre, centre, 0.0, 0, STATIONARY
-    exits = trap_exits(nominal, weights, support, radius)
-    traps = trap_values(exits, centre, stationary, loss)
-    flows = flow_states(nominal, values, loss, starts)
-    nominal_stationary, indicator = stationary.copy(), np.zeros(size)
-    best, best_gap, best_reason = -1.0, math.inf, STALLED
-    steps = 0
-    trap = best_trap(traps, math.inf) if starts > 1 else -1
-    # Start −1 is the caller's, start 0 is P', start m the m-th best trap, and then come flows. A
-    # trap that has the largest loss leaves nothing to search for.
-    first, last = 0 if warm.size == 0 else -1, starts
-    if trap >= 0 and traps[trap] >= 1.0 - TRIVIAL:
-        first, last = 1, 2
-    for start in range(first, last + len(flows)):
-        if start < 1:
-            _copy(warm if start < 0 else nominal, transition)
-        elif start < last:
-            if trap < 0 or not promises(traps[trap], centre, best):
-                continue
-            _set_trap(nominal, trap, exits[trap], transition)
-            trap = best_trap(traps, traps[trap])
-        else:
-            k = flows[start - last]
-            indicator[k] = 1.0
-            linear_maximum(
-                nominal,
-                weights,
-                support,
-                nominal_stationary,
-                indicator,
-                radius,
-                math.nan,
-                slack,
-                transition,
-            )
-            indicator[k] = 0.0
-        value, gap, taken, reason = _climb(
-            nominal,
-            weights,
-            support,
-            mass,
-            loss,
-            radius,
-            tolerance,
-            most_iterations,
-            centre,
-            best if start >= last else -math.inf,
-            transition,
-            stationary,
-            values,
-        )
-        steps += taken
-        if value > best:
-            best, best_gap, best_reason = value, gap, reason
-            _copy(transition, best_transition)
-            _copy_vector(stationary, best_stationary)
-            _copy_vector(values, best_values)
-        if 1.0 - best <= tolerance:
-            break
-    if best < 0.0:
-        # Every climb broke down: what is left is P'.
-        best = centre
-    return centre, best, best_gap, steps, best_reason

@@ -10,6 +10,7 @@ into one state.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,9 @@ __all__ = [
 # Up to this many states a whole problem is solved without returning to the interpreter. Beyond,
 # LAPACK's factorisation beats state reduction by more than the interpreter costs.
 COMPILED_STATES = 100
+
+# Below this many states a problem is over before another thread has the interpreter's lock.
+WORTH_A_THREAD = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,27 +104,17 @@ def find(
             "start must be left out with method='paper', which begins at the estimated chain; "
             "or use method='frank-wolfe'."
         )
-    if _fits_compiled(problem, options) and watch is None:
-        return _find_compiled(problem, options, warm)
+    if _fits_compiled(problem, options):
+        # No BLAS in sight: limiting it would take as long as the search.
+        return _find(problem, options, warm, watch)
     with blas_threads(options.threads):
-        return _find_by_loop(problem, options, warm, watch)
+        return _find(problem, options, warm, watch)
 
 
 def climb_from(problem: Problem, options: Options, found: Found, start: FloatArray) -> Found:
     """Climb from one more chain of the ball; return the better of its end and what was found."""
-    if _fits_compiled(problem, options):
-        better = _find_compiled(problem, replace(options, starts=0), start)
-    else:
-        ended = climb(
-            start,
-            problem.evaluate,
-            _oracle(problem, options),
-            tolerance=options.tolerance,
-            most_iterations=options.most_iterations,
-            deadline=options.deadline,
-        )
-        ended = _audited(problem, options, ended)
-        better = _found(problem, options, found.nominal, ended, ended.iterations)
+    ended = _audited(problem, options, _climb(problem, options, start))
+    better = _found(problem, options, found.nominal, ended, ended.iterations)
     steps = found.iterations + better.iterations
     if better.value <= found.value:
         return replace(found, iterations=steps)
@@ -136,8 +130,9 @@ def find_many(problems: list[Problem], options: Options) -> list[Found]:
         late = time.perf_counter() >= options.deadline
         return unsolved(problem) if late else find(problem, options)
 
-    threads = allowed_threads(options.threads)
-    if threads == 1 or len(problems) == 1 or not _fits_compiled(problems[0], options):
+    threads = allowed_threads(options.threads) if len(problems) > 1 else 1
+    states = len(problems[0].loss)
+    if threads == 1 or states < WORTH_A_THREAD or not _fits_compiled(problems[0], options):
         return [run(problem) for problem in problems]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, problems))
@@ -159,38 +154,6 @@ def unsolved(problem: Problem, known: FloatArray | None = None) -> Found:
     here = centre if known is None else problem.evaluate(known)
     ended = Climb(chain, here, np.inf, 0, Status.TIME_LIMIT)
     return _as_found(centre.value, ended, 0)
-
-
-def _find_compiled(problem: Problem, options: Options, warm: FloatArray | None = None) -> Found:
-    """Solve one problem of few states without returning to the interpreter."""
-    from markovdro.worstcase import _kernels
-
-    estimate = problem.estimate
-    run = LongRun(0.0, np.empty_like(problem.loss), np.empty_like(problem.loss))
-    transition = np.empty_like(estimate.transition)
-    nominal, value, gap, steps, reason = _kernels.solve_one(
-        estimate.transition,
-        estimate.weights,
-        restricted_support(estimate),
-        _mass(estimate),
-        problem.loss,
-        problem.radius,
-        np.empty((0, 0)) if warm is None else warm,
-        options.starts,
-        options.tolerance,
-        options.most_iterations,
-        transition,
-        run.stationary,
-        run.values,
-    )
-    reasons = {
-        _kernels.STATIONARY: Status.STATIONARY,
-        _kernels.AT_TOP: Status.CERTIFIED,
-        _kernels.ITERATIONS_OUT: Status.ITERATION_LIMIT,
-        _kernels.STALLED: Status.STALLED,
-    }
-    ended = Climb(transition, replace(run, value=value), gap, steps, reasons[reason])
-    return _found(problem, options, nominal, _audited(problem, options, ended), steps)
 
 
 def _found(
@@ -221,17 +184,18 @@ def _as_found(nominal: float, best: Climb, iterations: int) -> Found:
     )
 
 
-def _find_by_loop(
+def _find(
     problem: Problem, options: Options, warm: FloatArray | None, watch: Watch | None
 ) -> Found:
-    """Solve one problem by the loop: a large chain, the paper's oracle, or a watched climb."""
     centre = problem.evaluate(problem.estimate.transition)
+    known = Climb(problem.estimate.transition, centre, 0.0, 0, Status.CERTIFIED)
     if problem.radius == 0:
-        climbs = [Climb(problem.estimate.transition, centre, 0.0, 0, Status.CERTIFIED)]
-    else:
-        climbs = list(_climbs(problem, options, centre, warm, watch))
-    best = max(climbs, key=lambda c: c.long_run.value)
-    best = _audited(problem, options, best)
+        return _found(problem, options, centre.value, known, 0)
+    climbs = list(_climbs(problem, options, centre, warm, watch))
+    sound = [c for c in climbs if math.isfinite(c.long_run.value)]
+    # Where every climb broke down, what is left is P'.
+    broken = replace(known, gap=math.inf, status=Status.STALLED)
+    best = _audited(problem, options, max(sound, key=lambda c: c.long_run.value, default=broken))
     if climbs[-1].status is Status.TIME_LIMIT:
         best = replace(best, status=Status.TIME_LIMIT)
     return _found(problem, options, centre.value, best, sum(c.iterations for c in climbs))
@@ -247,15 +211,35 @@ def _climbs(
     """Climb from one start after another, until the largest loss is reached or time is out."""
     from markovdro.worstcase._kernels import promises
 
-    best = -np.inf
-
-    def hopeful(value: float) -> bool:
-        return promises(value, centre.value, best)
-
+    best = -math.inf
     for start, known, promised in _starts(problem, options, centre, warm):
-        if promised not in {None, np.inf} and not hopeful(promised):
+        if promised not in {None, math.inf} and not promises(promised, centre.value, best):
             continue
-        ended = climb(
+        rival = best if promised is None else -math.inf
+        ended = _climb(problem, options, start, known, centre.value, rival, watch)
+        yield ended
+        best = max(best, ended.long_run.value)
+        if ended.status is Status.TIME_LIMIT or 1.0 - ended.long_run.value <= options.tolerance:
+            return
+
+
+def _climb(
+    problem: Problem,
+    options: Options,
+    start: FloatArray,
+    known: LongRun | None = None,
+    centre: float = 0.0,
+    rival: float = -math.inf,
+    watch: Watch | None = None,
+) -> Climb:
+    """Climb from one start, in compiled code where the chain is small and nobody watches.
+
+    The climb ends early where a few steps do not bring it near the value of its rival.
+    """
+    from markovdro.worstcase import _kernels
+
+    if watch is not None or not _fits_compiled(problem, options):
+        return climb(
             start,
             problem.evaluate,
             _oracle(problem, options),
@@ -263,13 +247,34 @@ def _climbs(
             tolerance=options.tolerance,
             most_iterations=options.most_iterations,
             deadline=options.deadline,
-            hopeful=hopeful if promised is None else None,
+            hopeful=lambda value: _kernels.promises(value, centre, rival),
             watch=watch,
         )
-        yield ended
-        best = max(best, ended.long_run.value)
-        if ended.status is Status.TIME_LIMIT or 1.0 - ended.long_run.value <= options.tolerance:
-            return
+    estimate = problem.estimate
+    transition = np.array(start)
+    stationary, values = np.empty_like(problem.loss), np.empty_like(problem.loss)
+    value, gap, steps, reason = _kernels.climb(
+        estimate.transition,
+        estimate.weights,
+        restricted_support(estimate),
+        _mass(estimate),
+        problem.loss,
+        problem.radius,
+        options.tolerance,
+        options.most_iterations,
+        centre,
+        rival,
+        transition,
+        stationary,
+        values,
+    )
+    reasons = {
+        _kernels.STATIONARY: Status.STATIONARY,
+        _kernels.AT_TOP: Status.CERTIFIED,
+        _kernels.ITERATIONS_OUT: Status.ITERATION_LIMIT,
+        _kernels.STALLED: Status.STALLED,
+    }
+    return Climb(transition, LongRun(value, stationary, values), gap, steps, reasons[reason])
 
 
 def _starts(
@@ -291,10 +296,15 @@ def _starts(
     if options.method == "paper":
         yield nominal, centre, np.inf
         return
+    if options.starts == 1:
+        if warm is not None:
+            yield warm, None, np.inf
+        yield nominal, centre, np.inf
+        return
     exits = trap_exits(nominal, estimate.weights, restricted_support(estimate), problem.radius)
     values = trap_values(exits, centre.value, centre.stationary, problem.loss)
     state, left = best_trap(values, np.inf), options.starts - 1
-    if left and state >= 0 and values[state] >= 1.0 - TRIVIAL:
+    if state >= 0 and values[state] >= 1.0 - TRIVIAL:
         # A trap that has the largest loss leaves nothing to search for.
         left = 1
     else:
@@ -323,10 +333,13 @@ def _oracle(problem: Problem, options: Options) -> Oracle:
 
 def _audited(problem: Problem, options: Options, ended: Climb) -> Climb:
     """Correct a chain that rounding left outside the ball, and the gap of an inexact oracle."""
-    ball = ConditionalEntropyBall(problem.estimate, problem.radius)
-    outside = ball.divergence(ended.transition) > problem.radius * (1.0 + 1e-10)
-    if not outside and options.method != "paper":
+    from markovdro.ambiguity._rows import divergence
+
+    estimate = problem.estimate
+    distance = divergence(estimate.transition, estimate.weights, ended.transition)
+    if distance <= problem.radius * (1.0 + 1e-10) and options.method != "paper":
         return ended
+    ball = ConditionalEntropyBall(estimate, problem.radius)
     transition = ball.pull_inside(ended.transition)
     long_run = problem.evaluate(transition)
     _, gap = ball.maximise(long_run.stationary, long_run.values)
