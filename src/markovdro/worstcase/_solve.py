@@ -171,8 +171,8 @@ def worst_case_batch(
     radii : number, or n of them
         Each of the three is given once for all problems, or once for each.
     threads : int, optional
-        Problems of at most 100 states are shared out to this many threads; by default to as many
-        as BLAS may use.
+        Problems of 25 to 100 states are shared out to this many threads; by default to as many
+        as BLAS may use. (Smaller ones are over before a second thread could help.)
     method : "frank-wolfe", "auto", "global" or "paper"
         As in :func:`worst_case`; without a word, the batch only searches.
     ambiguity, starts, tolerance, time_limit, max_iterations, max_nodes
