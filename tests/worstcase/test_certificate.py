@@ -25,6 +25,7 @@ from markovdro import (
     worst_case_path,
 )
 from markovdro.experiments import SyntheticProblem, synthetic_problem
+from markovdro.worstcase._region import Region
 
 Array = npt.NDArray[np.float64]
 
@@ -453,3 +454,35 @@ def test_bad_input(change: dict[str, object], message: str) -> None:
     }
     with pytest.raises(MarkovDROError, match=message):
         worst_case(**(arguments | change))  # type: ignore[arg-type]
+
+
+def test_searches_on_the_same_ball_do_not_spoil_its_box() -> None:
+    """Opposed losses in one batch: the box that the first search shrinks is not the second's."""
+    theta = np.array(
+        [
+            [0.005275334789849207, 0.0435976587449147, 0.17703643882222506, 0.001658581646691674],
+            [0.07941535872646953, 0.25358794321212036, 0.07327958271969427, 0.0031692517344618512],
+            [0.13979101224418355, 0.11117740858553751, 0.10359974305532456, 0.001766179758778363],
+            [0.0030863082431783376, 0.0010891258501734748, 0.002418579046580076, 5.15e-05],
+        ]
+    )
+    chain, radius = Estimate.from_doublets(theta / theta.sum()), 0.025869269604754535
+    loss = np.array([0.0, 0.6327274755112471, 0.06834365962541089, 1.0])
+    batch = worst_case_batch(
+        [1.0 - loss, loss], chain, radius, method="global", starts=1, threads=1
+    )
+    # A chain of the ball that loses 0.529 is known, far above where a search from P' alone stops.
+    assert batch.values[1] > 0.52
+    for together, one in zip(batch, (1.0 - loss, loss), strict=True):
+        alone = worst_case(one, chain, radius, method="global", starts=1, threads=1)
+        assert together.value == alone.value
+        assert together.bound == alone.bound
+        assert together.nodes == alone.nodes
+
+
+def test_the_box_of_a_ball_is_locked() -> None:
+    problem = synthetic_problem(5, 200, seed=1)
+    box = Region(problem.estimate, 0.1).box(1, np.inf)
+    assert box is not None
+    with pytest.raises(ValueError, match="read-only"):
+        box[0][0] = 0.0

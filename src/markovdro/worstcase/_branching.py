@@ -34,6 +34,8 @@ WORK_OF_A_GROUP = 100_000.0
 # A box is cut where the relaxation ended, but no nearer to its sides than this share.
 SLIMMEST = 0.2
 NARROWEST = 1e-9
+# What sums of a few hundred terms may be off by.
+LAST_DIGITS = 1e-12
 # The target stays this share of the tolerance inside what is asked for.
 ROUNDING_SHARE = 1e-3
 
@@ -132,7 +134,7 @@ class _Search:
         self.nodes += count
         # f falls by at least (ρ' − ρ) Σ e^v as ρ grows, and Σ e^v ≥ 1 because Σ α v = Σ α log α.
         with np.errstate(over="ignore"):
-            mass = np.maximum(np.exp(group.low).sum(axis=1), 1.0)
+            mass = np.maximum(np.exp(group.low).sum(axis=1), 1.0) * (1.0 - LAST_DIGITS)
         with np.errstate(invalid="ignore"):
             bounds = np.fmin(ceilings, target + np.maximum(excess, 0.0) / mass)
         for m in np.flatnonzero(excess > 0.0).tolist():
@@ -198,8 +200,8 @@ def branch(
         return found.ending(Status.TIME_LIMIT) if out_of_time else found
     weights = region.estimate.weights
     root = _Boxes(
-        box[0][None],
-        box[1][None],
+        box[0][None].copy(),
+        box[1][None].copy(),
         np.clip(region.shifted(found.stationary), *box)[None],
         weights[None].copy(),
         np.zeros((1, len(weights))),

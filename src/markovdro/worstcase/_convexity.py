@@ -52,6 +52,9 @@ def convexity_bound(
     cost, error = minorant(estimate.doublets, weights, v, tau, h / scale, slopes, odds)
     # The least curvature of m over the ellipsoid, in each difference v_i − v_j.
     off_centre = (v[:, None] - v) - (centre[:, None] - centre)
+    inside = (np.abs(off_centre) <= ellipsoid.spans).all()
+    if not inside or not (np.abs(v - centre) <= ellipsoid.reach).all():
+        return 1.0  # rounding took the law out of the ball: nothing is proven around it
     log_odds = np.log(np.maximum(odds, 1e-300))
     furthest = np.maximum(
         np.abs(log_odds - off_centre - ellipsoid.spans),
@@ -95,4 +98,6 @@ def _half_decrement(matrix: FloatArray, weights: FloatArray, gradient: FloatArra
     step, _ = dpotrs(factor, balanced, lower=1)
     residual = balanced - raised @ step
     reached = float(balanced @ step) - 0.5 * float(step @ raised @ step)
-    return reached + float(residual @ residual) / (2.0 * shift)
+    terms = float(np.abs(balanced) @ np.abs(step) + np.abs(step) @ (np.abs(raised) @ np.abs(step)))
+    reached += ROUNDING * 4.0 * (size + 10.0) * terms
+    return reached + float(residual @ residual) / (1.8 * shift)

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from markovdro._arrays import FloatArray
+from markovdro._inputs import read_only
 from markovdro.chains import Estimate, stationary_law
 
 __all__ = ["LARGEST_LOG", "Ellipsoid", "Region", "laplacian"]
@@ -29,8 +30,9 @@ WIDE_ENOUGH, MOST_PASSES = 10.0, 5
 MOST_ROUNDS = 12
 SMALLEST_RADIUS = 1e-12
 LARGEST_LOG = 300.0
-# What an inverse may lose to rounding stays far below the margin that proves the ellipsoid.
-LARGEST_CONDITION, MARGIN = 1e9, 1e-4
+# What an inverse may lose to rounding, n ε κ², stays below half of the margin of the ellipsoid.
+MARGIN, ROUNDING = 1e-4, 2.3e-16
+LAST_DIGITS = 1e-12
 # Zero doublets count as this much where only a good guess is sought.
 NEARLY_ZERO = 1e-12
 
@@ -151,12 +153,13 @@ class Region:
                 )
                 if not (reaches < WIDEST_BOX).all():
                     return None
-                low = np.maximum(low, centre - reaches[::2])
-                high = np.minimum(high, centre + reaches[1::2])
+                low = np.maximum(low, centre - reaches[::2] - LAST_DIGITS)
+                high = np.minimum(high, centre + reaches[1::2] + LAST_DIGITS)
                 width = float((high - low).max())
                 if width < WIDE_ENOUGH or width > 0.7 * widest:
                     break
-        return low, high
+        # Many searches share the box, and each shrinks its own copy.
+        return read_only(low), read_only(high)
 
     def _reach(self, number: int, low: FloatArray, high: FloatArray, deadline: float) -> float:
         """Bound how far a coordinate of v can be below its centre (even numbers) or above (odd)."""
@@ -208,4 +211,5 @@ def _inverse(form: FloatArray, weights: FloatArray) -> FloatArray | None:
     half, failed = dpotri(factor, lower=1)
     inverse: FloatArray = np.tril(half) + np.tril(half, -1).T
     condition = np.abs(grounded).sum(axis=1).max() * np.abs(inverse).sum(axis=1).max()
-    return None if failed or not condition < LARGEST_CONDITION else inverse
+    lost = len(weights) * ROUNDING * condition**2
+    return None if failed or not lost <= 0.5 * MARGIN else inverse

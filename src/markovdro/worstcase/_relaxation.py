@@ -54,8 +54,10 @@ LEAST_SHARE, MOST_ATTEMPTS = 0.1, 4
 def _tangent_bound(
     level: float,
     slopes: FloatArray,
+    rise: FloatArray,
     weights: FloatArray,
     gauge: float,
+    steepness: float,
     v: FloatArray,
     low: FloatArray,
     high: FloatArray,
@@ -63,7 +65,9 @@ def _tangent_bound(
     """Maximise ``level + slopes·(x − v)`` over the x of a box with ``α·x = gauge``, from above.
 
     The multiplier of the equality is the mean slope of the coordinates inside the box; any number
-    would give a bound.
+    would give a bound. A slope is what is left of larger terms: the ``rise`` of F, the gauge, and
+    ``steepness`` times what flows through the state in m, at most ``2α_i + |∂m_i|``. Its rounding
+    counts over the width of the box.
     """
     pull, mass = 0.0, 0.0
     for i in range(len(v)):
@@ -74,6 +78,10 @@ def _tangent_bound(
     total, size_of_terms = level + price * gauge, abs(level) + abs(price * gauge)
     for i in range(len(v)):
         total -= price * weights[i] * v[i]
+        size_of_slope = 3.0 * abs(rise[i]) + 2.0 * abs(slopes[i]) + 2.0 * steepness * weights[i]
+        size_of_slope += abs(price) * weights[i]
+        size_of_terms += abs(price * weights[i] * v[i])
+        size_of_terms += size_of_slope * max(high[i] - v[i], v[i] - low[i])
         slope = slopes[i] - price * weights[i]
         slopes[i] = slope
         gain = slope * ((high[i] if slope > 0.0 else low[i]) - v[i])
@@ -349,7 +357,7 @@ def minimise(
             _retreat(origin, origin_tau, origin_h, v, tau, h)
             continue
         shortenings = 0
-        bound = _tangent_bound(level, slopes, weights, gauge, v, low, high)
+        bound = _tangent_bound(level, slopes, rise, weights, gauge, 1.0 / multiplier, v, low, high)
         if bound < best and (
             not bends
             or _is_concave(doublets, weights, odds, 1.0 / multiplier, bend, v, low, high, system)
