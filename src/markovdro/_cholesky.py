@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from markovdro._arrays import FloatArray
-from markovdro._compiled import compiled
+from markovdro._compiled import compiled_within
 
 __all__ = ["factorise", "substitute"]
 
 
-@compiled
+@compiled_within
 def factorise(matrix: FloatArray, size: int) -> bool:
     """Factorise in the lower triangle; return whether the leading block was positive definite."""
     for j in range(size):
@@ -29,7 +29,7 @@ def factorise(matrix: FloatArray, size: int) -> bool:
     return True
 
 
-@compiled
+@compiled_within
 def substitute(factor: FloatArray, size: int, vector: FloatArray) -> None:
     """Solve with a factor, in place."""
     for i in range(size):

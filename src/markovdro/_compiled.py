@@ -16,7 +16,7 @@ import numba
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["compiled", "fast_log_ratio", "source_stamp"]
+__all__ = ["compiled", "compiled_within", "fast_log_ratio", "source_stamp"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,11 +44,28 @@ _STAMP = source_stamp(Path(__file__).parent)
 
 def compiled(function: F) -> F:
     """Compile at first call, keep the result on disk, and run without the interpreter's lock."""
+    return _decorated(function, from_python=True)
+
+
+def compiled_within(function: F) -> F:
+    """Compile what only kernels call: from Python, the process would break off.
+
+    What lets Python call a kernel takes as long to compile as a small kernel itself.
+    """
+    return _decorated(function, from_python=False)
+
+
+def _decorated(function: F, *, from_python: bool) -> F:
     # The qualified name is part of the name of the cache file.
     function.__qualname__ += f"-{_STAMP}"
-    # Nothing calls a kernel from C: leaving that entry out compiles sooner.
+    # Nothing calls a kernel from C.
     decorated: F = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath=_FAST, no_cfunc_wrapper=True
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        fastmath=_FAST,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=not from_python,
     )(function)
     return decorated
 

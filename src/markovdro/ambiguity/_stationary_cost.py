@@ -23,7 +23,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro._cholesky import factorise, substitute
-from markovdro._compiled import compiled, fast_log_ratio
+from markovdro._compiled import compiled, compiled_within, fast_log_ratio
 
 __all__ = ["cost_derivatives", "match_stationary_law", "minorant"]
 
@@ -41,7 +41,7 @@ FURTHEST = 0.99
 RIDGE = 1e-11
 
 
-@compiled
+@compiled_within
 def _rows_at(
     doublets: FloatArray,
     law: FloatArray,
@@ -64,7 +64,7 @@ def _rows_at(
         total[i] = summed
 
 
-@compiled
+@compiled_within
 def _eliminated_hessian(
     law: FloatArray,
     curvature: FloatArray,
@@ -98,7 +98,7 @@ def _eliminated_hessian(
     return factorise(schur, size)
 
 
-@compiled
+@compiled_within
 def _heaviest(law: FloatArray) -> int:
     """Return the likeliest state: h, counted from there, keeps its digits."""
     heaviest = 0
@@ -108,7 +108,7 @@ def _heaviest(law: FloatArray) -> int:
     return heaviest
 
 
-@compiled
+@compiled_within
 def _step_length(
     doublets: FloatArray,
     law: FloatArray,

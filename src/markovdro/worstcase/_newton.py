@@ -8,7 +8,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray, IndexArray
 from markovdro._cholesky import factorise, substitute
-from markovdro._compiled import compiled
+from markovdro._compiled import compiled_within
 
 __all__ = ["newton_step"]
 
@@ -18,7 +18,7 @@ LONGEST, FASTEST = 2.0, 6.0
 MOST_HOLDS, SLIVER = 6, 1e-12
 
 
-@compiled
+@compiled_within
 def _hold(
     push: FloatArray,
     weights: FloatArray,
@@ -45,7 +45,7 @@ def _hold(
         move[i] = 0.0
 
 
-@compiled
+@compiled_within
 def _free_coordinates(held: IndexArray, free: IndexArray, move: FloatArray) -> int:
     """List the coordinates that are not held, whose moves are forgotten; return how many."""
     count = 0
@@ -57,7 +57,7 @@ def _free_coordinates(held: IndexArray, free: IndexArray, move: FloatArray) -> i
     return count
 
 
-@compiled
+@compiled_within
 def _solve_free(
     hessian: FloatArray,
     curvature: FloatArray,
@@ -119,7 +119,7 @@ def _solve_free(
     return True
 
 
-@compiled
+@compiled_within
 def _model_change(
     hessian: FloatArray, gradient: FloatArray, curvature: FloatArray, move: FloatArray
 ) -> float:
@@ -133,7 +133,7 @@ def _model_change(
     return change
 
 
-@compiled
+@compiled_within
 def _stop_at_sides(
     length: float,
     v: FloatArray,
@@ -153,7 +153,7 @@ def _stop_at_sides(
     return crossed
 
 
-@compiled
+@compiled_within
 def newton_step(
     hessian: FloatArray,
     cost: float,

@@ -26,7 +26,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray, IndexArray
 from markovdro._cholesky import factorise
-from markovdro._compiled import compiled
+from markovdro._compiled import compiled, compiled_within
 from markovdro.ambiguity._stationary_cost import (
     cost_derivatives,
     match_stationary_law,
@@ -50,7 +50,7 @@ ROUNDING = 2.3e-16
 LEAST_SHARE, MOST_ATTEMPTS = 0.1, 4
 
 
-@compiled
+@compiled_within
 def _tangent_bound(
     level: float,
     slopes: FloatArray,
@@ -90,7 +90,7 @@ def _tangent_bound(
     return total + ROUNDING * 2.0 * (len(v) + 10.0) * size_of_terms
 
 
-@compiled
+@compiled_within
 def _settle(
     weights: FloatArray,
     gauge: float,
@@ -135,7 +135,7 @@ def _settle(
     return True
 
 
-@compiled
+@compiled_within
 def _shrink(
     surplus: float, slopes: FloatArray, v: FloatArray, low: FloatArray, high: FloatArray
 ) -> bool:
@@ -158,7 +158,7 @@ def _shrink(
     return outside
 
 
-@compiled
+@compiled_within
 def _is_concave(
     doublets: FloatArray,
     weights: FloatArray,
@@ -208,7 +208,16 @@ def _is_concave(
     return factorise(matrix, size)
 
 
-@compiled
+@compiled_within
+def _has_positive(numbers: FloatArray) -> bool:
+    """Tell whether a number is positive (numpy's ``max`` is slow to compile)."""
+    found = False
+    for i in range(len(numbers)):
+        found = found or numbers[i] > 0.0
+    return found
+
+
+@compiled_within
 def _gauge(weights: FloatArray) -> float:
     """Return ``Σ_i α_i log α_i``, which is ``Σ_i α_i v_i``."""
     total = 0.0
@@ -217,14 +226,14 @@ def _gauge(weights: FloatArray) -> float:
     return total
 
 
-@compiled
+@compiled_within
 def _start_dual(weights: FloatArray, tau: FloatArray, h: FloatArray) -> None:
     """Write τ and h of the chain P', from which every dual solution can be reached."""
     for i in range(len(weights)):
         tau[i], h[i] = weights[i], 0.0
 
 
-@compiled
+@compiled_within
 def _advance(
     move: FloatArray,
     origin: FloatArray,
@@ -244,7 +253,7 @@ def _advance(
     return longest
 
 
-@compiled
+@compiled_within
 def _retreat(
     origin: FloatArray,
     origin_tau: FloatArray,
@@ -259,7 +268,7 @@ def _retreat(
         tau[i], h[i] = origin_tau[i] * math.exp(v[i] - origin[i]), origin_h[i]
 
 
-@compiled
+@compiled_within
 def _lagrangian(
     doublets: FloatArray,
     weights: FloatArray,
@@ -324,7 +333,7 @@ def minimise(
     move = np.empty(size)
     best, best_multiplier = math.inf, multiplier
     merit, penalty, shortenings = math.inf, 0.0, 0
-    afresh, bends, gauge = False, bend.max() > 0.0, _gauge(weights)
+    afresh, bends, gauge = False, _has_positive(bend), _gauge(weights)
     if not _settle(weights, gauge, low, high, v, tau):
         return -math.inf, multiplier
     for _ in range(MOST_STEPS):
@@ -402,7 +411,7 @@ def minimise(
     return best, best_multiplier
 
 
-@compiled
+@compiled_within
 def _overestimate(
     surplus: FloatArray,
     share: float,
@@ -425,7 +434,7 @@ def _overestimate(
     return offset
 
 
-@compiled
+@compiled_within
 def _affordable_share(
     doublets: FloatArray,
     weights: FloatArray,

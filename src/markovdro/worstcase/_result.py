@@ -219,7 +219,8 @@ class WorstCaseBatch:
             transition=self.transitions[m],
             stationary=self.stationaries[m],
             nominal=float(self.nominals[m]),
-            divergence=ball.divergence(self.transitions[m]),
+            # A locked matrix would compile the kernel anew.
+            divergence=ball.divergence(self.transitions[m].copy()),
             radius=ball.radius,
             tolerance=self.tolerance,
             loss=self.losses[m],
