@@ -104,6 +104,14 @@ def test_a_path_never_falls(given: object) -> None:
         assert found.divergence <= radius * (1 + 1e-9)
 
 
+def test_a_path_of_the_papers_method_begins_each_radius_at_the_estimate() -> None:
+    radii = [0.01, 0.05]
+    path = worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, radii, method="paper")
+    for radius, found in zip(radii, path, strict=True):
+        alone = worst_case(PROBLEMS[0].loss, PROBLEMS[0].estimate, radius, method="paper")
+        assert found.value == alone.value
+
+
 def test_a_path_comes_back_in_the_order_of_its_radii() -> None:
     forward = worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, [0.01, 0.1, 0.3])
     backward = worst_case_path(PROBLEMS[0].loss, PROBLEMS[0].estimate, [0.3, 0.1, 0.01])

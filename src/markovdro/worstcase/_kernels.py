@@ -193,7 +193,7 @@ def flow_states(
         each = max(1, FLOW_EFFORT // size)
     elif rarest < SELDOM or high - low > LONG_MEMORY:
         each = 1
-    count = min(size, max(starts - 1, 0) * each)
+    count = min(size, (starts - 1) * each)
     states = np.empty(count, dtype=np.int64)
     taken = np.zeros(size, dtype=np.bool_)
     for m in range(count):

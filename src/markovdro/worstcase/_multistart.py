@@ -59,9 +59,9 @@ class Problem:
 
         run = eliminated if len(self.loss) <= COMPILED_STATES else factorised
         found = run(transition, self.loss, _mass(self.estimate))
-        likely = found.stationary == found.stationary.max()
         # The anchor, from which relative values count, is the state (or among those) of value 0.
         if found.stationary[found.values == 0].max(initial=0.0) < RARE * found.stationary.max():
+            likely = found.stationary == found.stationary.max()
             found = run(transition, self.loss, likely.astype(np.float64))
         return found
 
@@ -293,13 +293,11 @@ def _starts(
     )
 
     estimate, nominal = problem.estimate, problem.estimate.transition
-    if options.method == "paper":
-        yield nominal, centre, np.inf
-        return
-    if options.starts == 1:
-        if warm is not None:
-            yield warm, None, np.inf
-        yield nominal, centre, np.inf
+    plain: list[tuple[FloatArray, LongRun | None, float]] = [(nominal, centre, np.inf)]
+    if warm is not None:
+        plain.insert(0, (warm, None, np.inf))
+    if options.method == "paper" or options.starts == 1:
+        yield from plain
         return
     exits = trap_exits(nominal, estimate.weights, restricted_support(estimate), problem.radius)
     values = trap_values(exits, centre.value, centre.stationary, problem.loss)
@@ -308,9 +306,7 @@ def _starts(
         # A trap that has the largest loss leaves nothing to search for.
         left = 1
     else:
-        if warm is not None:
-            yield warm, None, np.inf
-        yield nominal, centre, np.inf
+        yield from plain
     while left and state >= 0:
         start = nominal.copy()
         start[state] *= exits[state]

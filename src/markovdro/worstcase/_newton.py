@@ -10,12 +10,25 @@ from markovdro._arrays import FloatArray, IndexArray
 from markovdro._cholesky import factorise, substitute
 from markovdro._compiled import compiled_within
 
-__all__ = ["newton_step"]
+__all__ = ["gauge_price", "newton_step"]
 
 # Longest move of one coordinate of v in a step, and largest change of the multiplier.
 LONGEST, FASTEST = 2.0, 6.0
 # Coordinates that leave the box are held in rounds, by no less than this.
 MOST_HOLDS, SLIVER = 6, 1e-12
+
+
+@compiled_within
+def gauge_price(
+    push: FloatArray, weights: FloatArray, v: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[float, float]:
+    """Return the multiplier of the gauge, the mean push inside the box, and the weight there."""
+    pull, mass = 0.0, 0.0
+    for i in range(len(v)):
+        if low[i] < v[i] < high[i]:
+            pull += push[i]
+            mass += weights[i]
+    return pull / mass if mass > 0.0 else 0.0, mass
 
 
 @compiled_within
@@ -28,16 +41,8 @@ def _hold(
     move: FloatArray,
     held: IndexArray,
 ) -> None:
-    """Mark the coordinates that an end of their interval holds against the push, with no move.
-
-    The multiplier of the gauge is the mean push inside the box.
-    """
-    pull, mass = 0.0, 0.0
-    for i in range(len(v)):
-        if low[i] < v[i] < high[i]:
-            pull += push[i]
-            mass += weights[i]
-    price = pull / mass if mass > 0.0 else 0.0
+    """Mark the coordinates that an end of their interval holds against the push, with no move."""
+    price, mass = gauge_price(push, weights, v, low, high)
     for i in range(len(v)):
         net = push[i] - price * weights[i]
         outward = (v[i] <= low[i] and net >= 0.0) or (v[i] >= high[i] and net <= 0.0)

@@ -32,7 +32,7 @@ from markovdro.ambiguity._stationary_cost import (
     match_stationary_law,
     minorant,
 )
-from markovdro.worstcase._newton import newton_step
+from markovdro.worstcase._newton import gauge_price, newton_step
 
 __all__ = ["bound_boxes", "minimise"]
 
@@ -64,17 +64,11 @@ def _tangent_bound(
 ) -> float:
     """Maximise ``level + slopes·(x − v)`` over the x of a box with ``α·x = gauge``, from above.
 
-    The multiplier of the equality is the mean slope of the coordinates inside the box; any number
-    would give a bound. A slope is what is left of larger terms: the ``rise`` of F, the gauge, and
-    ``steepness`` times what flows through the state in m, at most ``2α_i + |∂m_i|``. Its rounding
-    counts over the width of the box.
+    Any multiplier of the equality would give a bound. A slope is what is left of larger terms: the
+    ``rise`` of F, the gauge, and ``steepness`` times what flows through the state in m, at most
+    ``2α_i + |∂m_i|``. Its rounding counts over the width of the box.
     """
-    pull, mass = 0.0, 0.0
-    for i in range(len(v)):
-        if low[i] < v[i] < high[i]:
-            pull += slopes[i]
-            mass += weights[i]
-    price = pull / mass if mass > 0.0 else 0.0
+    price, _ = gauge_price(slopes, weights, v, low, high)
     total, size_of_terms = level + price * gauge, abs(level) + abs(price * gauge)
     for i in range(len(v)):
         total -= price * weights[i] * v[i]

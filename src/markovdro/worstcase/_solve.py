@@ -271,7 +271,8 @@ def worst_case_path(
         if options.proves and not late:
             region = Region(problem.estimate, problem.radius)
             found[m] = prove(problem, options, found[m], region)
-        warm = found[m].transition
+        # The paper's method begins at the estimated chain, always.
+        warm = None if options.method == "paper" else found[m].transition
     return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
 
 
