@@ -194,11 +194,11 @@ def test_no_node_at_all_leaves_the_bound_of_convexity() -> None:
 
 def test_auto_branches_on_many_states_only_if_it_is_told_how_long() -> None:
     given = synthetic_problem(40, 2000, seed=1)
-    quick = worst_case(given.loss, given.estimate, 0.01)
+    quick = worst_case(given.loss, given.estimate, 0.03)
     check(quick)
     assert quick.nodes == 0
     assert quick.status is Status.STATIONARY
-    timed = worst_case(given.loss, given.estimate, 0.01, time_limit=1.0)
+    timed = worst_case(given.loss, given.estimate, 0.03, time_limit=1.0)
     check(timed)
     assert timed.nodes > 0
     assert timed.proof is Proof.BRANCHING

@@ -309,10 +309,10 @@ def test_transitions_that_were_never_seen_but_may_happen_are_used() -> None:
 
 def test_the_repr_is_a_readable_report() -> None:
     given = problem(10)
-    shown = repr(worst_case(given.loss, given.estimate, 0.05))
+    shown = repr(worst_case(given.loss, given.estimate, 0.2))
     for word in ("worst case", "certified", "at most", "estimated", "radius", "steps", "boxes"):
         assert word in shown
-    searched = repr(worst_case(given.loss, given.estimate, 0.05, method="frank-wolfe"))
+    searched = repr(worst_case(given.loss, given.estimate, 0.2, method="frank-wolfe"))
     assert "stationary" in searched
     assert "by largest loss" in searched
     assert "boxes" not in searched

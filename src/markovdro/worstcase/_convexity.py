@@ -7,9 +7,10 @@ stationary point, and any λ > 0, no v of the ball has f above the maximum of
     G(v) = Σ_i (L_i − ρ) e^{v_i} − λ (m(v) − r).
 
 The exponentials of the costly states bend G up, m bends it down. Over the ellipsoid that holds the
-ball, both are bounded; if the matrix M of what is left is positive definite, then
-``G ≤ G(v*) + g'M⁻¹g/2`` with the gradient g at the stationary point v*, where λ is the multiplier
-of the ball and g nearly zero. Since ``Σ e^v ≥ 1``, no chain loses more than ρ plus that.
+ball, the secant curvatures of both are bounded; if the matrix M of what is left is positive
+definite, then ``G ≤ G(v*) + g'M⁻¹g/2`` with the gradient g at the stationary point v*, where λ is
+the multiplier of the ball and g nearly zero. Since ``Σ e^v ≥ 1``, no chain loses more than ρ plus
+that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro.ambiguity import ConditionalEntropyBall
-from markovdro.worstcase._region import LARGEST_LOG, Region, laplacian
+from markovdro.worstcase._region import Region
 
 __all__ = ["convexity_bound"]
 
@@ -39,6 +40,7 @@ def convexity_bound(
     ``value``, ``stationary`` and ``values`` belong to the best chain that was found.
     """
     from markovdro.ambiguity._stationary_cost import minorant
+    from markovdro.worstcase._curvature import exponential_bends, laplacian_of_bends
 
     ellipsoid, centre = region.ellipsoid, region.centre
     if ellipsoid is None or centre is None or not (stationary > 0).all():
@@ -50,27 +52,22 @@ def convexity_bound(
     scale = float(np.exp(v[0]) / stationary[0])
     slopes, odds = np.empty_like(v), np.empty_like(estimate.doublets)
     cost, error = minorant(estimate.doublets, weights, v, tau, h / scale, slopes, odds)
-    # The least curvature of m over the ellipsoid, in each difference v_i − v_j.
     off_centre = (v[:, None] - v) - (centre[:, None] - centre)
-    inside = (np.abs(off_centre) <= ellipsoid.spans).all()
-    if not inside or not (np.abs(v - centre) <= ellipsoid.reach).all():
+    below, above = -ellipsoid.spans - off_centre, ellipsoid.spans - off_centre
+    least, most = centre - ellipsoid.reach - v, centre + ellipsoid.reach - v
+    if (below > 0).any() or (above < 0).any() or (least > 0).any() or (most < 0).any():
         return 1.0  # rounding took the law out of the ball: nothing is proven around it
-    log_odds = np.log(np.maximum(odds, 1e-300))
-    furthest = np.maximum(
-        np.abs(log_odds - off_centre - ellipsoid.spans),
-        np.abs(log_odds - off_centre + ellipsoid.spans),
-    )
-    form = laplacian(estimate.doublets / (2.0 + 2.0 * np.cosh(np.minimum(furthest, LARGEST_LOG))))
+    form = np.empty_like(odds)
+    laplacian_of_bends(estimate.doublets, odds, below, above, form)
     surplus = loss - value
     exponentials = surplus * np.exp(v)
-    steepest = surplus * np.exp(
-        np.where(surplus > 0, centre + ellipsoid.reach, centre - ellipsoid.reach)
-    )
+    bends = np.empty_like(v)
+    exponential_bends(exponentials, least, most, bends)
     bound = 1.0
     for factor in MULTIPLIERS:
         price = factor * multiplier * scale
         gradient = exponentials - price * slopes
-        excess = _half_decrement(price * form - np.diag(steepest), weights, gradient)
+        excess = _half_decrement(price * form - np.diag(bends), weights, gradient)
         level = float(exponentials.sum()) - price * (cost - region.radius)
         size_of_terms = float(np.abs(exponentials).sum()) + price * (abs(cost) + region.radius)
         allowance = price * error + ROUNDING * 4.0 * (len(v) + 10.0) * size_of_terms

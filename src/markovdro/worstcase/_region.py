@@ -21,15 +21,14 @@ from markovdro._arrays import FloatArray
 from markovdro._inputs import read_only
 from markovdro.chains import Estimate, stationary_law
 
-__all__ = ["LARGEST_LOG", "Ellipsoid", "Region", "laplacian"]
+__all__ = ["Ellipsoid", "Region"]
 
 # Laws whose logarithms differ by more than this are not bounded: they hardly bend the ball.
-WIDEST_ELLIPSOID, WIDEST_BOX = 4.0, 300.0
+WIDEST_ELLIPSOID, WIDEST_BOX = 12.0, 300.0
 # A box narrower than this is not worth another pass.
 WIDE_ENOUGH, MOST_PASSES = 10.0, 5
 MOST_ROUNDS = 12
 SMALLEST_RADIUS = 1e-12
-LARGEST_LOG = 300.0
 # What an inverse may lose to rounding, n ε κ², stays below half of the margin of the ellipsoid.
 MARGIN, ROUNDING = 1e-4, 2.3e-16
 LAST_DIGITS = 1e-12
@@ -86,11 +85,13 @@ class Region:
         """Ranges that prove themselves, or None where the radius is too large for them.
 
         With the odds ``cπ'_i/(α_i − cπ'_i)``, m is zero at P' and nowhere above R. Where no
-        ``v_i − v_j`` is further than S_ij from its value there, m bends by ``θ'_ij p(1 − p)`` or
-        more in that difference, p/(1 − p) being the odds times ``e^±S_ij``: m lies above half of a
-        quadratic form Λ. If ``u'Λu ≤ 2r`` allows less than S, no v of the ball leaves S, because
-        the set is convex and holds the v of P'.
+        ``v_i − v_j`` is further than S_ij from its value there, m lies above half of a quadratic
+        form Λ, made of the secant curvatures of its logarithms over ``±S_ij``. If ``u'Λu ≤ 2r``
+        allows less than S, no v of the ball leaves S, because the set is convex and holds the v of
+        P'.
         """
+        from markovdro.worstcase._curvature import laplacian_of_bends
+
         theta, weights = self.estimate.doublets, self.estimate.weights
         # The bend is at most a quarter; with less than this, no matrix need be formed.
         most = 0.25 * (weights + theta.sum(axis=0) - 2.0 * theta.diagonal())
@@ -99,11 +100,10 @@ class Region:
         centre = self.centre
         law = np.exp(centre)
         share = 0.5 * float((weights / law).min()) * law / weights
-        log_odds = np.abs(np.log(share / (1.0 - share)))
-        spans = np.zeros((len(law), len(law)))
+        odds = np.repeat((share / (1.0 - share))[:, None], len(law), axis=1)
+        spans, form = np.zeros_like(odds), np.empty_like(odds)
         for _ in range(MOST_ROUNDS):
-            furthest = np.minimum(log_odds[:, None] + spans, LARGEST_LOG)
-            form = laplacian(theta / (2.0 + 2.0 * np.cosh(furthest)))
+            laplacian_of_bends(theta, odds, -spans, spans, form)
             least = float(form.diagonal().min())
             if not least > 0 or 2.0 * self.radius > least * WIDEST_ELLIPSOID**2:
                 return None
@@ -190,14 +190,6 @@ class Region:
             float(np.sqrt(2.0 * self.radius * weights[state])),
         )
         return reach
-
-
-def laplacian(bend: FloatArray) -> FloatArray:
-    """Return the matrix of ``Σ_ij bend_ij (u_i − u_j)²``."""
-    form: FloatArray = -(bend + bend.T)
-    np.fill_diagonal(form, 0.0)
-    np.fill_diagonal(form, -form.sum(axis=1))
-    return form
 
 
 def _inverse(form: FloatArray, weights: FloatArray) -> FloatArray | None:

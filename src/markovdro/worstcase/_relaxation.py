@@ -12,10 +12,10 @@ For every multiplier λ > 0 and every minorant m of R, no v of box and ball has 
 
     max over the box of G(v) = F(v) − λ (m(v) − r).
 
-Where θ = 0, G is concave. Where θ > 0, a Cholesky factorisation of a matrix below ``−∇²G`` on
-the whole box proves that it is; curvature of the ball thus pays for what the exponentials bend.
-Being concave, G lies below its tangent plane, whose maximum over the box is the bound. A Newton
-method on the relaxed problem only looks for λ, m and v that make it small.
+Where θ = 0, G is concave, and below its tangent plane at any v. Where θ > 0, a Cholesky
+factorisation of a matrix of secant curvatures proves that; curvature of the ball thus pays for what
+the exponentials bend. The maximum of the plane over the box is the bound. A Newton method on the
+relaxed problem only looks for λ, m and v that make it small.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from markovdro.ambiguity._stationary_cost import (
     match_stationary_law,
     minorant,
 )
+from markovdro.worstcase._curvature import exponential_bend, logarithm_bend, make_laplacian
 from markovdro.worstcase._newton import gauge_price, newton_step
 
 __all__ = ["bound_boxes", "minimise"]
@@ -153,7 +154,7 @@ def _shrink(
 
 
 @compiled_within
-def _is_concave(
+def _below_tangent(
     doublets: FloatArray,
     weights: FloatArray,
     odds: FloatArray,
@@ -164,34 +165,28 @@ def _is_concave(
     high: FloatArray,
     matrix: FloatArray,
 ) -> bool:
-    """Prove that ``Σ_i bend_i e^{x_i} − price·m(x)`` is concave on the box, in ``α·x`` = const.
+    """Prove that ``Σ_i bend_i e^{x_i} − price·m(x)`` is below its tangent plane at v on the box.
 
-    The logarithms of m bend in ``x_i − x_j`` by ``θ'_ij p(1 − p)``, where p/(1 − p) are the odds;
-    the least over the box is at one of its ends.
+    Half of the form of the matrix, made of secant curvatures over the box, is below what is missing
+    to the plane, where ``α·x`` is that of v.
     """
     size = len(v)
-    up, down = np.empty(size), np.empty(size)
+    up, down, rise, fall = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for i in range(size):
-        up[i], down[i] = math.exp(high[i] - v[i]), math.exp(v[i] - low[i])
-        matrix[i, i] = 0.0
+        up[i], down[i] = high[i] - v[i], v[i] - low[i]
+        rise[i], fall[i] = math.exp(up[i]), math.exp(-down[i])
     for i in range(size):
-        for j in range(i):
-            stretch, press = up[i] * down[j], down[i] * up[j]
-            one = max(odds[i, j] * stretch, press / max(odds[i, j], 1e-300))
-            other = max(odds[j, i] * press, stretch / max(odds[j, i], 1e-300))
-            weight = price * (
-                doublets[i, j] * one / ((1.0 + one) * (1.0 + one))
-                + doublets[j, i] * other / ((1.0 + other) * (1.0 + other))
-            )
-            if not weight >= 0.0:
-                weight = 0.0
-            matrix[i, j] = -weight
-            matrix[i, i] += weight
-            matrix[j, j] += weight
+        for j in range(size):
+            one = logarithm_bend(odds[i, j], up[i] + down[j], rise[i] / fall[j])
+            other = logarithm_bend(odds[i, j], -down[i] - up[j], fall[i] / rise[j])
+            matrix[i, j] = -price * doublets[i, j] * min(one, other)
+    make_laplacian(matrix)
     trace = 0.0
     for i in range(size):
-        trace += matrix[i, i] + abs(bend[i]) * math.exp(high[i])
-        matrix[i, i] -= bend[i] * math.exp(high[i] if bend[i] > 0.0 else low[i])
+        term = bend[i] * math.exp(v[i])
+        term *= exponential_bend(term, -down[i], up[i])
+        trace += matrix[i, i] + abs(term)
+        matrix[i, i] -= term
     # The gauge takes one direction out; and a factorisation in floating point proves that a matrix
     # is positive definite if it succeeds once this much has been taken off the diagonal.
     shift = ROUNDING * 10.0 * (size + 3.0) * 11.0 * trace
@@ -363,7 +358,7 @@ def minimise(
         bound = _tangent_bound(level, slopes, rise, weights, gauge, 1.0 / multiplier, v, low, high)
         if bound < best and (
             not bends
-            or _is_concave(doublets, weights, odds, 1.0 / multiplier, bend, v, low, high, system)
+            or _below_tangent(doublets, weights, odds, 1.0 / multiplier, bend, v, low, high, system)
         ):
             best, best_multiplier = bound, multiplier
             if best <= goal:
@@ -446,7 +441,7 @@ def _affordable_share(
     for _ in range(5):
         for i in range(len(surplus)):
             bend[i] = share * surplus[i] if surplus[i] > 0.0 else surplus[i]
-        if _is_concave(doublets, weights, odds, price, bend, v, low, high, matrix):
+        if _below_tangent(doublets, weights, odds, price, bend, v, low, high, matrix):
             least = share
             if share == 1.0:
                 break
