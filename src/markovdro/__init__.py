@@ -1,6 +1,6 @@
 """Decisions under serially dependent data: robust optimization over Markov chains."""
 
-from markovdro.ambiguity import conditional_entropy
+from markovdro.ambiguity import Wasserstein, conditional_entropy
 from markovdro.chains import (
     Estimate,
     GhostTransition,
@@ -38,6 +38,7 @@ __all__ = [
     "StationaryBounds",
     "Status",
     "TransitionCounts",
+    "Wasserstein",
     "WorstCase",
     "WorstCaseBatch",
     "ZeroPerturbation",

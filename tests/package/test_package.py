@@ -24,6 +24,7 @@ PUBLIC = [
     "StationaryBounds",
     "Status",
     "TransitionCounts",
+    "Wasserstein",
     "WorstCase",
     "WorstCaseBatch",
     "ZeroPerturbation",

@@ -10,7 +10,7 @@ from markovdro import Estimate, stationary_bounds, stationary_law, worst_case, w
 from markovdro.ambiguity import ConditionalEntropyBall
 from markovdro.experiments import synthetic_problem
 from markovdro.worstcase._convexity import convexity_bound
-from markovdro.worstcase._multistart import Problem
+from markovdro.worstcase._problem import Problem
 from markovdro.worstcase._region import Region
 
 Array = npt.NDArray[np.float64]

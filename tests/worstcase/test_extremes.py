@@ -12,8 +12,9 @@ from markovdro import Estimate, MarkovDROError, Status, estimate, worst_case
 from markovdro.ambiguity import ConditionalEntropyBall
 from markovdro.experiments import synthetic_problem
 from markovdro.worstcase._loop import Climb
-from markovdro.worstcase._multistart import Problem, _audited, find
+from markovdro.worstcase._multistart import _audited, find
 from markovdro.worstcase._options import Options, check_options
+from markovdro.worstcase._problem import Problem
 
 Array = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray
-from markovdro._compiled import compiled, fast_log_ratio
+from markovdro._compiled import compiled, compiled_within, fast_log_ratio
 
 __all__ = ["divergence", "linear_maximum"]
 
@@ -44,7 +44,7 @@ def divergence(nominal: FloatArray, weights: FloatArray, transition: FloatArray)
     total = 0.0
     for i in range(len(weights)):
         row, outside, impossible = 0.0, 0.0, 0.0
-        for j in range(len(weights)):
+        for j in range(nominal.shape[1]):
             p, q = nominal[i, j], transition[i, j]
             seen, possible = p > 0.0, q > 0.0
             impossible += 1.0 if seen and not possible else 0.0
@@ -121,6 +121,15 @@ def _solve_row(
     return slack + step, max(entropy, 0.0), max(1.0 - first * first / second, 0.0)
 
 
+@compiled_within
+def _gaps_to_best(values: FloatArray, gaps: FloatArray) -> None:
+    highest = -math.inf
+    for j in range(len(values)):
+        highest = max(highest, values[j])
+    for j in range(len(values)):
+        gaps[j] = highest - values[j]
+
+
 @compiled
 def _describe_rows(
     nominal: FloatArray,
@@ -140,7 +149,7 @@ def _describe_rows(
     """
     size = len(gaps)
     curvature, widest = 0.0, 0.0
-    for i in range(size):
+    for i in range(len(weights)):
         nearest = 0.0
         if support.size > 0:
             nearest = math.inf
@@ -203,7 +212,7 @@ def _write_rows(
     """Write the maximiser S; return ``Σ_i π_i (S_i·h − h_i)``."""
     size = len(gaps)
     gain = 0.0
-    for i in range(size):
+    for i in range(len(slack)):
         kappa = math.exp(min(log_ratio[i] - log_multiplier, LARGEST_LOG))
         total = 0.0
         for j in range(size):
@@ -269,6 +278,7 @@ def linear_maximum(
     Parameters
     ----------
     nominal, weights : P' (d × d) and α (d), all α positive
+        Or the first few rows of them, where the ball leaves the others as they are.
     support : boolean d × d of allowed transitions, or 0 × 0 where all are
     stationary, values : π and h
     radius : r > 0
@@ -289,22 +299,20 @@ def linear_maximum(
     closed, log K falls like a step, and Newton's method jumps from one side of it to the other:
     then the bracket is halved.
     """
-    size = len(weights)
-    gaps, log_ratio = np.empty(size), np.empty(size)
-    ahead, top, mean, slope = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    highest, largest_log = -math.inf, -math.inf
-    for i in range(size):
-        highest = max(highest, values[i])
+    rows, size = len(weights), len(values)
+    gaps, log_ratio = np.empty(size), np.empty(rows)
+    ahead, top, mean, slope = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
+    largest_log = -math.inf
+    for i in range(rows):
         log_ratio[i] = math.log(max(stationary[i], TINY) / weights[i])
         largest_log = max(largest_log, log_ratio[i])
-    for i in range(size):
-        gaps[i] = highest - values[i]
+    _gaps_to_best(values, gaps)
     curvature, widest = _describe_rows(
         nominal, weights, support, stationary, gaps, ahead, top, mean
     )
     gain = 0.0
     if widest <= 0.0:
-        for i in range(size):
+        for i in range(rows):
             gain += stationary[i] * (gaps[i] - ahead[i])
             for j in range(size):
                 target[i, j] = nominal[i, j]
@@ -312,7 +320,7 @@ def linear_maximum(
     least = largest_log - LARGEST_LOG
     if math.isnan(log_multiplier):
         log_multiplier = 0.5 * math.log(max(curvature, TINY) / (2.0 * radius))
-        for i in range(size):
+        for i in range(rows):
             slack[i] = 1.0
     log_multiplier = max(log_multiplier, least)
     goal = radius * (1.0 - RADIUS_SLACK)
@@ -333,7 +341,7 @@ def linear_maximum(
         if following == log_multiplier:
             break
         shift = log_multiplier - following
-        for i in range(size):
+        for i in range(rows):
             slack[i] += (slack[i] - 1.0 + slope[i]) * shift
         log_multiplier = following
     if excess > RADIUS_SLACK and high < math.inf:

@@ -18,6 +18,7 @@ from markovdro.chains._stationary import (
     relative_values,
     stationary_law,
 )
+from markovdro.chains._structure import closed_classes
 
 __all__ = [
     "Estimate",
@@ -30,6 +31,7 @@ __all__ = [
     "ZeroPerturbation",
     "align_table",
     "checked_estimate",
+    "closed_classes",
     "count_transitions",
     "eliminated",
     "estimate",

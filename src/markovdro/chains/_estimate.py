@@ -120,6 +120,18 @@ class Estimate:
         return mask
 
     @cached_property
+    def frequencies(self) -> FloatArray:
+        """Share of the transitions that began in each state, without smoothing.
+
+        This is what models that take observations for independent estimate the long-run law by. The
+        weights α stand in where there are no counts.
+        """
+        if self.counts is None:
+            return self.weights
+        share: FloatArray = read_only(self.counts.matrix.sum(axis=1) / self.counts.total)
+        return share
+
+    @cached_property
     def warnings(self) -> tuple[MarkovDROWarning, ...]:
         """What a careful reader should know before trusting the estimate."""
         found: list[MarkovDROWarning] = []

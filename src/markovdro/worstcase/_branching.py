@@ -19,8 +19,9 @@ import numpy as np
 
 from markovdro._arrays import FloatArray, IndexArray
 from markovdro.ambiguity import ConditionalEntropyBall
-from markovdro.worstcase._multistart import Found, Problem, climb_from
+from markovdro.worstcase._multistart import climb_from
 from markovdro.worstcase._options import Options
+from markovdro.worstcase._problem import Found, Problem
 from markovdro.worstcase._region import Region
 from markovdro.worstcase._result import Proof, Status
 from markovdro.worstcase._threads import allowed_threads

@@ -37,8 +37,6 @@ __all__ = [
 
 STATIONARY, AT_TOP, ITERATIONS_OUT, STALLED = 0, 1, 2, 3
 
-# A value this close to the largest loss cannot be told from it.
-TRIVIAL = 1e-9
 # A step must win this share of what the gap promises.
 SUFFICIENT = 0.1
 # A line search may stop once the slope has fallen to this share of the slope at its start …

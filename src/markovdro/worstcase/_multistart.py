@@ -14,82 +14,24 @@ import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro.ambiguity import ConditionalEntropyBall, restricted_support
-from markovdro.chains import Estimate, LongRun, eliminated, factorised
+from markovdro.chains import LongRun
 from markovdro.errors import InputError
 from markovdro.worstcase._loop import Climb, Oracle, Watch, climb
-from markovdro.worstcase._options import Options
-from markovdro.worstcase._result import Proof, Status
+from markovdro.worstcase._options import TRIVIAL, Options
+from markovdro.worstcase._problem import COMPILED_STATES, Found, Problem
+from markovdro.worstcase._result import Status
 from markovdro.worstcase._threads import allowed_threads, blas_threads
 
-__all__ = [
-    "COMPILED_STATES",
-    "Found",
-    "Problem",
-    "climb_from",
-    "find",
-    "find_many",
-    "unsolved",
-]
-
-# Up to this many states a whole problem is solved without returning to the interpreter. Beyond,
-# LAPACK's factorisation beats state reduction by more than the interpreter costs.
-COMPILED_STATES = 100
+__all__ = ["climb_from", "find", "find_many", "unsolved"]
 
 # Below this many states a problem is over before another thread has the interpreter's lock.
 WORTH_A_THREAD = 25
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One worst-case problem, its loss scaled to [0, 1]."""
-
-    loss: FloatArray
-    estimate: Estimate
-    radius: float
-
-    def evaluate(self, transition: FloatArray) -> LongRun:
-        """Return the long-run loss of a chain, by the faster of the two eliminations."""
-        from markovdro.worstcase._kernels import RARE
-
-        run = eliminated if len(self.loss) <= COMPILED_STATES else factorised
-        found = run(transition, self.loss, _mass(self.estimate))
-        # The anchor, from which relative values count, is the state (or among those) of value 0.
-        if found.stationary[found.values == 0].max(initial=0.0) < RARE * found.stationary.max():
-            likely = found.stationary == found.stationary.max()
-            found = run(transition, self.loss, likely.astype(np.float64))
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The best of all starts, in the scaled loss, and what is proven of it."""
-
-    nominal: float
-    value: float
-    gap: float
-    status: Status
-    iterations: int
-    transition: FloatArray
-    stationary: FloatArray
-    values: FloatArray
-    bound: float = 1.0
-    proof: Proof = Proof.LARGEST_LOSS
-    nodes: int = 0
-
-    def proven(self, bound: float, proof: Proof, nodes: int) -> Found:
-        """Lower the bound, if this one is lower."""
-        if bound >= self.bound:
-            return replace(self, nodes=nodes)
-        return replace(self, bound=max(bound, self.value), proof=proof, nodes=nodes)
-
-    def ending(self, status: Status) -> Found:
-        return replace(self, status=status)
 
 
 def find(
@@ -142,11 +84,6 @@ def _fits_compiled(problem: Problem, options: Options) -> bool:
     return len(problem.loss) <= COMPILED_STATES and options.method != "paper"
 
 
-def _mass(estimate: Estimate) -> FloatArray:
-    """Return α on the states that are visited for ever: it chooses the anchor of linear systems."""
-    return np.where(estimate.recurrent, estimate.weights, 0.0)
-
-
 def unsolved(problem: Problem, known: FloatArray | None = None) -> Found:
     """Return a chain of the ball that is known, or the estimated one, which lies in every ball."""
     centre = problem.evaluate(problem.estimate.transition)
@@ -160,8 +97,6 @@ def _found(
     problem: Problem, options: Options, nominal: float, best: Climb, iterations: int
 ) -> Found:
     """Report the best climb, and say more than it could where its value meets a known bound."""
-    from markovdro.worstcase._kernels import TRIVIAL
-
     value, status = best.long_run.value, best.status
     if 1.0 - value <= TRIVIAL:
         status = Status.TRIVIAL
@@ -257,7 +192,7 @@ def _climb(
         estimate.transition,
         estimate.weights,
         restricted_support(estimate),
-        _mass(estimate),
+        problem.mass,
         problem.loss,
         problem.radius,
         options.tolerance,
@@ -285,7 +220,6 @@ def _starts(
     The caller's start and P' are always worth a climb. What a flow promises shows on the way.
     """
     from markovdro.worstcase._kernels import (
-        TRIVIAL,
         best_trap,
         flow_states,
         trap_exits,

@@ -8,18 +8,27 @@ from math import inf
 from typing import Any
 
 from markovdro._inputs import float_array, one_of, positive_number, whole_number
+from markovdro.ambiguity import Ambiguity, ConditionalEntropy, ambiguity_named
 from markovdro.errors import InputError
 
-__all__ = ["DEFAULT_STARTS", "MOST_ITERATIONS", "MOST_NODES", "Options", "check_options"]
+__all__ = [
+    "DEFAULT_STARTS",
+    "MOST_ITERATIONS",
+    "MOST_NODES",
+    "TRIVIAL",
+    "Options",
+    "check_options",
+]
 
 DEFAULT_STARTS = 4
 # A search can be followed to its end; a proof of the last digits is rarely worth its time.
 CLIMB_TOLERANCE = 1e-6
 PROOF_TOLERANCE = 1e-4
+# A value this close to the largest loss cannot be told from it.
+TRIVIAL = 1e-9
 MOST_ITERATIONS = 1000
 MOST_NODES = 100_000
 
-AMBIGUITIES = ("conditional-entropy",)
 METHODS = ("auto", "frank-wolfe", "global", "paper")
 PROVING = ("auto", "global")
 
@@ -29,7 +38,7 @@ class Options:
     """Checked options of one call."""
 
     method: str
-    ambiguity: str
+    ambiguity: Ambiguity
     starts: int
     tolerance: float
     """Frank-Wolfe stops at a gap of this fraction of the loss range."""
@@ -70,8 +79,13 @@ def check_options(
 ) -> Options:
     """Check every option before any work."""
     began = time.perf_counter()
-    ambiguity = one_of(ambiguity, AMBIGUITIES, "ambiguity")
+    ambiguity = ambiguity_named(ambiguity)
     method = one_of(method, METHODS, "method")
+    if method == "paper" and not isinstance(ambiguity, ConditionalEntropy):
+        raise InputError(
+            "method='paper' is for ambiguity='conditional-entropy' alone, but ambiguity is "
+            f"{ambiguity.name!r}; leave the method out."
+        )
     deadline = inf
     if time_limit is not None:
         limit = float(float_array(time_limit, "time_limit", 0))

@@ -6,13 +6,13 @@ import time
 
 from markovdro.worstcase._branching import MOST_BRANCHING_STATES, branch
 from markovdro.worstcase._convexity import convexity_bound
-from markovdro.worstcase._multistart import Found, Problem
 from markovdro.worstcase._options import Options
+from markovdro.worstcase._problem import Found, Problem
 from markovdro.worstcase._region import Region
 from markovdro.worstcase._result import Proof, Status
 from markovdro.worstcase._threads import blas_threads
 
-__all__ = ["prove"]
+__all__ = ["meets", "prove"]
 
 # What method="auto" does without a time limit, so that a call stays a matter of milliseconds.
 FEW_STATES, FEW_BOXES = 30, 20_000
@@ -25,13 +25,13 @@ def prove(problem: Problem, options: Options, found: Found, region: Region) -> F
     """
     if problem.radius == 0 or found.status is Status.TRIVIAL:
         return found
-    if not _meets(found, options) and time.perf_counter() < options.deadline:
+    if not meets(found, options) and time.perf_counter() < options.deadline:
         with blas_threads(options.threads):
             bound = convexity_bound(
                 region, problem.loss, found.value, found.stationary, found.values
             )
         found = found.proven(bound, Proof.CONVEXITY, 0)
-    if _meets(found, options):
+    if meets(found, options):
         return found.ending(Status.CERTIFIED)
     if time.perf_counter() >= options.deadline:
         return found.ending(Status.TIME_LIMIT)
@@ -45,7 +45,8 @@ def prove(problem: Problem, options: Options, found: Found, region: Region) -> F
     return branched
 
 
-def _meets(found: Found, options: Options) -> bool:
+def meets(found: Found, options: Options) -> bool:
+    """Whether the bound is as close to the value as was asked for."""
     return found.bound - found.value <= options.proof_tolerance
 
 

@@ -40,13 +40,15 @@ class Proof(StrEnum):
     """What proves the bound of a worst case."""
 
     ESTIMATE = "estimate"
-    """The radius is zero: there is one chain."""
+    """The set holds one chain."""
     LARGEST_LOSS = "largest loss"
     """No chain loses more than the largest loss of a state."""
     CONVEXITY = "convexity"
     """In the logarithm of the stationary law, the problem is concave over the whole ball."""
     BRANCHING = "branch and bound"
     """Boxes of stationary laws, each refuted or bounded by a convex relaxation."""
+    DUALITY = "duality"
+    """A solution of the dual problem: for sets whose worst case is a convex problem."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,11 +71,14 @@ class WorstCase:
     transition, stationary : arrays
         The worst chain found, and its stationary law π.
     nominal : float
-        The long-run loss ``π·L`` of the estimated chain P' itself.
+        The long-run loss ``π·L`` of the estimated chain P' itself. For sets of independent states,
+        ``p·L`` of the observed frequencies p.
     divergence : float
-        ``Σ_i α_i KL(P'_i ‖ P_i)`` of ``transition``, at most ``radius``.
+        How far ``transition`` is from the estimate, in units of the radius and at most that:
+        ``Σ_i α_i KL(P'_i ‖ P_i)`` for the conditional-entropy ball, the largest distance of a row
+        for sets that choose every row on its own, ``KL(p ‖ π)`` for independent states.
     radius : float
-        In nats per transition.
+        In nats per transition; for the Wasserstein set, in units of the ground cost.
     tolerance : float
         What was asked for, as a fraction of the loss range.
     loss : array
@@ -131,7 +136,7 @@ class WorstCase:
             f"worst case   {self.value:.6g}  ({self.status})",
             f"proven       at most {self.bound:.6g}, by {self.proof}",
             f"estimated    {self.nominal:.6g}",
-            f"radius       {self.radius:.4g} nats, {self.divergence:.4g} used ({self.ambiguity})",
+            f"radius       {self.radius:.4g}, {self.divergence:.4g} used ({self.ambiguity})",
             f"method       {self.method}, {self._work()}, {self.seconds:.3g} s",
         ]
         lines += [f"warning      {warning}" for warning in self.warnings]
@@ -151,7 +156,7 @@ class WorstCaseBatch:
 
     Attributes
     ----------
-    values, bounds, stationarities, nominals, radii : arrays, n
+    values, bounds, stationarities, nominals, divergences, radii : arrays, n
         As in :class:`WorstCase`.
     statuses : tuple of Status
     proofs : tuple of Proof
@@ -172,6 +177,7 @@ class WorstCaseBatch:
     transitions: FloatArray
     stationaries: FloatArray
     nominals: FloatArray
+    divergences: FloatArray
     radii: FloatArray
     iterations: CountArray
     nodes: CountArray
@@ -195,8 +201,6 @@ class WorstCaseBatch:
     def __getitem__(self, m: slice) -> WorstCaseBatch: ...
 
     def __getitem__(self, m: int | slice) -> WorstCase | WorstCaseBatch:
-        from markovdro.ambiguity import ConditionalEntropyBall
-
         if isinstance(m, slice):
             # Every array and tuple holds one entry for each problem.
             parts: dict[str, Any] = {
@@ -209,7 +213,6 @@ class WorstCaseBatch:
         m = operator.index(m)
         if not -len(self) <= m < len(self):
             raise IndexError(f"there are {len(self)} worst cases; there is none at {m}")
-        ball = ConditionalEntropyBall(self.estimates[m], float(self.radii[m]))
         return WorstCase(
             value=float(self.values[m]),
             bound=float(self.bounds[m]),
@@ -219,9 +222,8 @@ class WorstCaseBatch:
             transition=self.transitions[m],
             stationary=self.stationaries[m],
             nominal=float(self.nominals[m]),
-            # A locked matrix would compile the kernel anew.
-            divergence=ball.divergence(self.transitions[m].copy()),
-            radius=ball.radius,
+            divergence=float(self.divergences[m]),
+            radius=float(self.radii[m]),
             tolerance=self.tolerance,
             loss=self.losses[m],
             estimate=self.estimates[m],

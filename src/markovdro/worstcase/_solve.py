@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from markovdro._arrays import FloatArray
 from markovdro._inputs import entries_of, radius_value, shown, transition_matrix
-from markovdro.ambiguity import ConditionalEntropyBall
+from markovdro.ambiguity import Ambiguity, ConditionalEntropy, ConditionalEntropyBall
 from markovdro.chains import (
     Estimate,
     align_table,
@@ -20,7 +19,6 @@ from markovdro.chains import (
     separate_losses,
 )
 from markovdro.errors import InputError
-from markovdro.worstcase._multistart import Found, Problem, find, find_many, unsolved
 from markovdro.worstcase._options import (
     DEFAULT_STARTS,
     MOST_ITERATIONS,
@@ -28,9 +26,9 @@ from markovdro.worstcase._options import (
     Options,
     check_options,
 )
-from markovdro.worstcase._prove import prove
-from markovdro.worstcase._region import Region
+from markovdro.worstcase._problem import Found, Problem
 from markovdro.worstcase._result import Proof, WorstCase, WorstCaseBatch
+from markovdro.worstcase._solvers import solve, solve_many
 
 T = TypeVar("T")
 
@@ -42,7 +40,7 @@ def worst_case(
     estimate: Estimate,
     radius: float,
     *,
-    ambiguity: str = "conditional-entropy",
+    ambiguity: str | Ambiguity = "conditional-entropy",
     method: str = "auto",
     starts: int = DEFAULT_STARTS,
     tolerance: float | None = None,
@@ -62,15 +60,22 @@ def worst_case(
     estimate : Estimate
         The chain at the centre: P', its row weights α and the transitions that are possible.
     radius : float
-        r ≥ 0, in nats per transition.
-    ambiguity : "conditional-entropy"
-        All P with ``Σ_i α_i KL(P'_i ‖ P_i) ≤ r``.
+        r ≥ 0, in nats per transition; for the Wasserstein set, in units of the ground cost.
+    ambiguity : name or object
+        "conditional-entropy": all P with ``Σ_i α_i KL(P'_i ‖ P_i) ≤ r``, the paper's set.
+        "entropy-rows": all P with ``KL(P'_i ‖ P_i) ≤ r`` for every i.
+        "wasserstein": all P with every row within a 1-Wasserstein distance r of that of P', at the
+        ground cost ``|i − j|``; :class:`Wasserstein` takes another.
+        "iid-entropy": all laws π of independent states with ``KL(p ‖ π) ≤ r``, p being the observed
+        frequencies. "nominal": these frequencies alone, sample average approximation.
     method : "auto", "global", "frank-wolfe" or "paper"
         "global" searches by Frank-Wolfe with the exact oracle, then proves that nothing is worse:
         by convexity where the radius is small enough, else by branch and bound (at most 200
         states). "auto" is the same, but without a time limit it branches only on chains of at
         most 30 states, and briefly. "frank-wolfe" only searches; "paper" runs the paper's
-        Algorithms 1 and 2 as printed, from one start, for comparison.
+        Algorithms 1 and 2 as printed, from one start, for comparison. All this is about the
+        conditional entropy; the other sets have solvers of their own, which find the global worst
+        case and prove it, whatever the method.
     starts : int
         How many starts: P' first, then the best traps (chains that spend all of r on making one
         state sticky). The value reported is the best of all. With ``method="frank-wolfe"``,
@@ -134,17 +139,15 @@ def worst_case(
     chain = checked_estimate(estimate)
     losses = _Losses.of(loss_vector(loss, chain.states)[None, :])
     r = radius_value(radius)
-    warm = None if start is None else _warm_start(start, chain, r)
+    warm = None if start is None else _warm_start(start, chain, r, options.ambiguity)
     low, span = float(losses.low[0]), float(losses.span[0])
 
     def watch(step: int, value: float, gap: float) -> None:
         if callback is not None:
             callback(step, low + span * value, span * gap)
 
-    problem = Problem(losses.scaled[0], chain, r)
-    found = find(problem, options, warm, None if callback is None else watch)
-    if options.proves:
-        found = prove(problem, options, found, Region(chain, r))
+    problem = Problem(losses.scaled[0], chain, r, options.ambiguity)
+    found = solve(problem, options, warm=warm, watch=None if callback is None else watch)
     return _collect(losses, [problem], [found], options)[0]
 
 
@@ -153,7 +156,7 @@ def worst_case_batch(
     estimates: Estimate | Sequence[Estimate],
     radii: Any,
     *,
-    ambiguity: str = "conditional-entropy",
+    ambiguity: str | Ambiguity = "conditional-entropy",
     method: str = "frank-wolfe",
     starts: int = DEFAULT_STARTS,
     tolerance: float | None = None,
@@ -200,11 +203,8 @@ def worst_case_batch(
         max_nodes=max_nodes,
         threads=threads,
     )
-    table, problems = _line_up(losses, estimates, radii)
-    found = find_many(problems, options)
-    if options.proves:
-        found = _proven(problems, options, found)
-    return _collect(table, problems, found, options)
+    table, problems = _line_up(losses, estimates, radii, options.ambiguity)
+    return _collect(table, problems, solve_many(problems, options), options)
 
 
 def worst_case_path(
@@ -212,7 +212,7 @@ def worst_case_path(
     estimate: Estimate,
     radii: Any,
     *,
-    ambiguity: str = "conditional-entropy",
+    ambiguity: str | Ambiguity = "conditional-entropy",
     method: str = "frank-wolfe",
     starts: int = DEFAULT_STARTS,
     tolerance: float | None = None,
@@ -260,31 +260,16 @@ def worst_case_path(
         threads=threads,
     )
     losses, problems = _line_up(
-        loss_vector(loss, checked_estimate(estimate).states), estimate, radii
+        loss_vector(loss, checked_estimate(estimate).states), estimate, radii, options.ambiguity
     )
     found: dict[int, Found] = {}
     warm: FloatArray | None = None
     for m in np.argsort([p.radius for p in problems], kind="stable").tolist():
         problem = problems[m]
-        late = time.perf_counter() >= options.deadline
-        found[m] = unsolved(problem, warm) if late else find(problem, options, warm)
-        if options.proves and not late:
-            region = Region(problem.estimate, problem.radius)
-            found[m] = prove(problem, options, found[m], region)
+        found[m] = solve(problem, options, warm=warm, most_urgent=True)
         # The paper's method begins at the estimated chain, always.
         warm = None if options.method == "paper" else found[m].transition
     return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
-
-
-def _proven(problems: list[Problem], options: Options, found: list[Found]) -> list[Found]:
-    """Prove one bound after another; problems on the same ball share what is known of it."""
-    regions: dict[tuple[int, float], Region] = {}
-    proven = []
-    for problem, best in zip(problems, found, strict=True):
-        ball = id(problem.estimate), problem.radius
-        region = regions.setdefault(ball, Region(problem.estimate, problem.radius))
-        proven.append(prove(problem, options, best, region))
-    return proven
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +289,7 @@ class _Losses:
         return cls(given, low, span, (given - low[:, None]) / span[:, None])
 
 
-def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
+def _warm_start(start: Any, chain: Estimate, radius: float, ambiguity: Ambiguity) -> FloatArray:
     given = start.transition if isinstance(start, WorstCase) else start
     matrix = transition_matrix(align_table(given, chain.states, "start")[0], "start")
     if matrix.shape != chain.transition.shape:
@@ -314,10 +299,15 @@ def _warm_start(start: Any, chain: Estimate, radius: float) -> FloatArray:
         )
     if (matrix[~chain.support] > 0).any():
         raise InputError("start uses a transition that the support of the estimate excludes.")
-    return ConditionalEntropyBall(chain, radius).pull_inside(matrix)
+    if isinstance(ambiguity, ConditionalEntropy):
+        return ConditionalEntropyBall(chain, radius).pull_inside(matrix)
+    # Only its relative values are used: a share of P' leaves it with one closed class.
+    return matrix + 1e-3 * (chain.transition - matrix)
 
 
-def _line_up(losses: Any, estimates: Any, radii: Any) -> tuple[_Losses, list[Problem]]:
+def _line_up(
+    losses: Any, estimates: Any, radii: Any, ambiguity: Ambiguity
+) -> tuple[_Losses, list[Problem]]:
     """Line up losses, estimates and radii, each given once or once for each problem."""
     chains = [checked_estimate(value) for value in entries_of(estimates)]
     size = len(chains[0].states) if chains else 0
@@ -350,7 +340,7 @@ def _line_up(losses: Any, estimates: Any, radii: Any) -> tuple[_Losses, list[Pro
         )
     )
     return table, [
-        Problem(loss, chain, radius)
+        Problem(loss, chain, radius, ambiguity)
         for loss, chain, radius in zip(
             _repeated(list(table.scaled), count),
             _repeated(chains, count),
@@ -374,19 +364,23 @@ def _collect(
     # Rounding must not bring a bound below what it stands for.
     last_digits = 4.0 * np.finfo(float).eps * (np.abs(losses.low) + losses.span)
     bounds = losses.low + losses.span * np.array([f.bound for f in found]) + last_digits
-    bounds = np.where(radii == 0, nominals, np.minimum(bounds, highest))
+    bounds = np.minimum(bounds, highest)
     values = losses.low + losses.span * np.array([f.value for f in found])
+    proofs = tuple(
+        f.proof if p.radius else Proof.ESTIMATE for f, p in zip(found, problems, strict=True)
+    )
+    one_chain = np.array([proof is Proof.ESTIMATE for proof in proofs])
+    bounds = np.where(one_chain, nominals, bounds)
     batch = WorstCaseBatch(
         values=np.minimum(values, bounds),
         bounds=bounds,
         stationarities=losses.span * np.maximum([f.gap for f in found], 0.0),
         statuses=tuple(f.status for f in found),
-        proofs=tuple(
-            f.proof if p.radius else Proof.ESTIMATE for f, p in zip(found, problems, strict=True)
-        ),
+        proofs=proofs,
         transitions=np.array([f.transition for f in found]),
         stationaries=np.array([f.stationary for f in found]),
         nominals=nominals,
+        divergences=np.array([f.distance for f in found]),
         radii=radii,
         iterations=np.array([f.iterations for f in found]),
         nodes=np.array([f.nodes for f in found]),
@@ -394,7 +388,7 @@ def _collect(
         estimates=tuple(p.estimate for p in problems),
         tolerance=options.proof_tolerance,
         method=options.method,
-        ambiguity=options.ambiguity,
+        ambiguity=options.ambiguity.name,
         seconds=options.seconds,
     )
     for array in vars(batch).values():

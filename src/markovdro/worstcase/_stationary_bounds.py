@@ -10,11 +10,10 @@ import numpy as np
 from markovdro._arrays import FloatArray
 from markovdro._inputs import radius_value, read_only
 from markovdro.chains import Estimate, checked_estimate, stationary_law
-from markovdro.worstcase._multistart import Problem, find_many
 from markovdro.worstcase._options import DEFAULT_STARTS, MOST_ITERATIONS, check_options
-from markovdro.worstcase._prove import prove
-from markovdro.worstcase._region import Region
+from markovdro.worstcase._problem import Problem
 from markovdro.worstcase._result import Status
+from markovdro.worstcase._solvers import solve_many
 
 __all__ = ["StationaryBounds", "stationary_bounds"]
 
@@ -122,14 +121,9 @@ def stationary_bounds(
         threads=threads,
     )
     r = radius_value(radius)
-    region = Region(checked_estimate(estimate), r)
-    size = len(estimate.states)
+    size = len(checked_estimate(estimate).states)
     visits = np.eye(size)
-    problems = [Problem(loss, estimate, r) for loss in (*visits, *(1.0 - visits))]
-    found = [
-        prove(problem, options, best, region)
-        for problem, best in zip(problems, find_many(problems, options), strict=True)
-    ]
+    found = solve_many([Problem(loss, estimate, r) for loss in (*visits, *(1.0 - visits))], options)
     reached = np.array([f.value for f in found])
     proven = np.array([f.value if r == 0 else f.bound for f in found])
     unproven = [f.status for f in found if f.bound - f.value > options.proof_tolerance]
