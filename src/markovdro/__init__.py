@@ -14,7 +14,18 @@ from markovdro.chains import (
     simulate,
     stationary_law,
 )
-from markovdro.errors import MarkovDROError, MarkovDROWarning
+from markovdro.decisions import (
+    Assortment,
+    BlackBoxDecisions,
+    ConvexDecisions,
+    Decision,
+    FiniteDecisions,
+    LinearDecisions,
+    Newsvendor,
+    Progress,
+    prescribe,
+)
+from markovdro.errors import MarkovDROError, MarkovDROWarning, MissingExtraError
 from markovdro.worstcase import (
     Proof,
     StationaryBounds,
@@ -28,11 +39,20 @@ from markovdro.worstcase import (
 )
 
 __all__ = [
+    "Assortment",
+    "BlackBoxDecisions",
+    "ConvexDecisions",
+    "Decision",
     "Estimate",
+    "FiniteDecisions",
     "GhostTransition",
+    "LinearDecisions",
     "MarkovDROError",
     "MarkovDROWarning",
+    "MissingExtraError",
+    "Newsvendor",
     "NoSmoothing",
+    "Progress",
     "Proof",
     "PseudoCounts",
     "StationaryBounds",
@@ -45,6 +65,7 @@ __all__ = [
     "conditional_entropy",
     "count_transitions",
     "estimate",
+    "prescribe",
     "relative_values",
     "simulate",
     "stationary_bounds",

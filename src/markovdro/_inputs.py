@@ -152,6 +152,27 @@ def float_array(
     return array
 
 
+def limits(value: Any, name: str, size: int, *, below: bool) -> FloatArray:
+    """Return one limit for each of several numbers, infinite where there is none.
+
+    One number is the limit of all. Lower limits (``below``) may be −∞, upper limits ∞.
+    """
+    none = -math.inf if below else math.inf
+    given = [none if entry is None else entry for entry in entries_of(value)]
+    for entry in given:
+        if isinstance(entry, bool | np.bool_):
+            raise InputError(f"{name} must be numbers, but holds {entry}.")
+    free = [isinstance(entry, float | np.floating) and float(entry) == none for entry in given]
+    known = [0.0 if absent else entry for entry, absent in zip(given, free, strict=True)]
+    numbers = float_array(known, name, 1)
+    if len(numbers) not in {1, size}:
+        raise InputError(
+            f"{name} must be one number or {size}, one for each, but there are {len(numbers)}."
+        )
+    array: FloatArray = np.where(free, none, numbers) + np.zeros(size)
+    return array
+
+
 def radius_value(value: Any, name: str = "radius") -> float:
     """Return a finite number of nats, at least zero."""
     radius = float(float_array(value, name, 0))

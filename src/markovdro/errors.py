@@ -6,7 +6,8 @@
     ├── InputError (ValueError)       an argument breaks its rule
     │   ├── DataError                 a trajectory, a label or a count cannot be used
     │   └── UnvisitedStateError       a state was never left, and nothing smooths it
-    └── ReducibleChainError           the chain has no unique stationary law
+    ├── ReducibleChainError           the chain has no unique stationary law
+    └── MissingExtraError (ImportError)  a package that a part needs is not installed
 
     MarkovDROWarning (UserWarning)    kept in results, in their field ``warnings``
     ├── UnvisitedStatesWarning        some states were never left
@@ -23,6 +24,7 @@ __all__ = [
     "InputError",
     "MarkovDROError",
     "MarkovDROWarning",
+    "MissingExtraError",
     "ReducibleChainError",
     "UnvisitedStateError",
     "UnvisitedStatesWarning",
@@ -47,6 +49,10 @@ class UnvisitedStateError(InputError):
 
 class ReducibleChainError(MarkovDROError):
     """The chain has several closed classes, so that its stationary law is not unique."""
+
+
+class MissingExtraError(MarkovDROError, ImportError):
+    """A package that a part of the library needs is not installed."""
 
 
 class MarkovDROWarning(UserWarning):

@@ -14,11 +14,20 @@ from markovdro import errors
 ROOT = Path(__file__).parents[2]
 
 PUBLIC = [
+    "Assortment",
+    "BlackBoxDecisions",
+    "ConvexDecisions",
+    "Decision",
     "Estimate",
+    "FiniteDecisions",
     "GhostTransition",
+    "LinearDecisions",
     "MarkovDROError",
     "MarkovDROWarning",
+    "MissingExtraError",
+    "Newsvendor",
     "NoSmoothing",
+    "Progress",
     "Proof",
     "PseudoCounts",
     "StationaryBounds",
@@ -31,6 +40,7 @@ PUBLIC = [
     "conditional_entropy",
     "count_transitions",
     "estimate",
+    "prescribe",
     "relative_values",
     "simulate",
     "stationary_bounds",
@@ -57,7 +67,7 @@ def test_the_tree_of_errors() -> None:
 
 
 def test_import_loads_neither_the_compiler_nor_any_extra() -> None:
-    heavy = ["numba", "llvmlite", "scipy", "pandas", "polars", "casadi", "matplotlib"]
+    heavy = ["numba", "llvmlite", "scipy", "highspy", "cvxpy", "pandas", "polars", "casadi"]
     code = f"import sys, markovdro; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -1,6 +1,13 @@
 """From trajectories to an estimated chain, and what a chain does in the long run."""
 
-from markovdro.chains._alignment import align_table, loss_vector, separate_losses
+from markovdro.chains._alignment import (
+    align_table,
+    loss_vector,
+    named_vector,
+    names_of_axes,
+    rows_by_state,
+    separate_losses,
+)
 from markovdro.chains._counts import TransitionCounts, count_transitions
 from markovdro.chains._estimate import Estimate, checked_estimate, estimate
 from markovdro.chains._simulation import simulate
@@ -37,7 +44,10 @@ __all__ = [
     "estimate",
     "factorised",
     "loss_vector",
+    "named_vector",
+    "names_of_axes",
     "relative_values",
+    "rows_by_state",
     "separate_losses",
     "simulate",
     "stationary_law",

@@ -18,7 +18,14 @@ from markovdro._inputs import entries_of, float_array, shown
 from markovdro.chains._labels import plain_list, unique_states
 from markovdro.errors import InputError
 
-__all__ = ["align_table", "loss_vector", "separate_losses"]
+__all__ = [
+    "align_table",
+    "loss_vector",
+    "named_vector",
+    "names_of_axes",
+    "rows_by_state",
+    "separate_losses",
+]
 
 # What is computed from a loss, such as its range and relative values, must be finite as well.
 LARGEST_LOSS = 1e300
@@ -32,7 +39,11 @@ class _Names:
     numbered: bool = False
 
     def order(
-        self, states: Sequence[Hashable], name: str, error: type[InputError]
+        self,
+        states: Sequence[Hashable],
+        name: str,
+        error: type[InputError],
+        each: str = "state",
     ) -> IndexArray | None:
         """Return where each state is on the axis, or None where position decides."""
         place = {label: position for position, label in enumerate(self.labels)}
@@ -44,16 +55,17 @@ class _Names:
             if same and self.labels != list(states):
                 raise error(
                     f"{name} must have names that were set, because the default numbers are the "
-                    "states in another order; or pass a plain array in the order of the states."
+                    f"{each}s in another order; or pass a plain array in the order of the {each}s."
                 )
             return None
         if same:
             return np.array([place[state] for state in states], dtype=np.intp)
-        faults = [f"{shown(label)} is no state" for label in unknown[:1]]
+        faults = [f"{shown(label)} is no {each}" for label in unknown[:1]]
         faults += [f"{shown(state)} is missing" for state in missing[:1]]
         raise error(
-            f"{name} must name each state once, but {' and '.join(faults) or 'some are repeated'}; "
-            "correct the names, or pass a plain array in the order of the states."
+            f"{name} must name each {each} once, but "
+            f"{' and '.join(faults) or 'some are repeated'}; "
+            f"correct the names, or pass a plain array in the order of the {each}s."
         )
 
 
@@ -94,23 +106,54 @@ def _is_table(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
+def named_vector(
+    vector: Any, names: Sequence[Hashable], name: str, *, each: str = "state"
+) -> FloatArray:
+    """One finite number for each of several names, states or others, in their order."""
+    numbers, given = _split_names(vector)
+    array = float_array(numbers, name, 1)
+    order = None if given is None else given.order(names, name, InputError, each)
+    if array.size != len(names):
+        raise InputError(
+            f"{name} must have one entry for each of the {len(names)} {each}s, "
+            f"but has {array.size}."
+        )
+    return array if order is None else array[order]
+
+
 def loss_vector(loss: Any, states: Sequence[Hashable], name: str = "loss") -> FloatArray:
     """One finite loss for each state, in the order of the states."""
-    numbers, names = _split_names(loss)
-    vector = float_array(numbers, name, 1)
-    order = None if names is None else names.order(states, name, InputError)
-    if vector.size != len(states):
-        raise InputError(
-            f"{name} must have one entry for each of the {len(states)} states, "
-            f"but has {vector.size}."
-        )
+    vector = named_vector(loss, states, name)
     if np.abs(vector).max() > LARGEST_LOSS:
         largest = vector[np.argmax(np.abs(vector))]
         raise InputError(
             f"{name} must lie between -{LARGEST_LOSS:g} and {LARGEST_LOSS:g}, but holds "
             f"{largest:g}; give it in a larger unit."
         )
-    return vector if order is None else vector[order]
+    return vector
+
+
+def rows_by_state(table: Any, states: Sequence[Hashable], name: str) -> FloatArray:
+    """One row of numbers for each state, in the order of the states."""
+    named = _names(getattr(table, "index", None)) if _is_table(table) else _names(None)
+    order = named.order(states, f"the rows of {name}", InputError)
+    matrix = float_array(table, name, 2)
+    if len(matrix) != len(states):
+        raise InputError(
+            f"{name} must have one row for each of the {len(states)} states, but has {len(matrix)}."
+        )
+    return matrix if order is None else matrix[order]
+
+
+def names_of_axes(table: Any) -> tuple[list[Hashable] | None, list[Hashable] | None]:
+    """Return the names of the rows and of the columns of a table, where it has any."""
+    if not _is_table(table):
+        return None, None
+    rows, columns = _names(getattr(table, "index", None)), _names(table.columns)
+    return (
+        None if rows.numbered else rows.labels,
+        None if columns.numbered else columns.labels,
+    )
 
 
 def separate_losses(losses: Any) -> list[Any]:

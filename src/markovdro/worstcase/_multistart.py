@@ -28,7 +28,7 @@ from markovdro.worstcase._problem import COMPILED_STATES, Found, Problem
 from markovdro.worstcase._result import Status
 from markovdro.worstcase._threads import allowed_threads, blas_threads
 
-__all__ = ["climb_from", "find", "find_many", "unsolved"]
+__all__ = ["climb_from", "climb_once", "find", "find_many", "unsolved"]
 
 # Below this many states a problem is over before another thread has the interpreter's lock.
 WORTH_A_THREAD = 25
@@ -53,10 +53,17 @@ def find(
         return _find(problem, options, warm, watch)
 
 
+def climb_once(
+    problem: Problem, options: Options, start: FloatArray, nominal: float = math.nan
+) -> Found:
+    """Climb from one chain of the ball, and no other."""
+    ended = _audited(problem, options, _climb(problem, options, start))
+    return _found(problem, options, nominal, ended, ended.iterations)
+
+
 def climb_from(problem: Problem, options: Options, found: Found, start: FloatArray) -> Found:
     """Climb from one more chain of the ball; return the better of its end and what was found."""
-    ended = _audited(problem, options, _climb(problem, options, start))
-    better = _found(problem, options, found.nominal, ended, ended.iterations)
+    better = climb_once(problem, options, start, found.nominal)
     steps = found.iterations + better.iterations
     if better.value <= found.value:
         return replace(found, iterations=steps)

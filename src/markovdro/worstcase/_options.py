@@ -70,11 +70,11 @@ def check_options(
     *,
     ambiguity: Any,
     method: Any,
-    starts: Any,
     tolerance: Any,
     time_limit: Any,
-    max_iterations: Any,
     threads: Any,
+    starts: Any = DEFAULT_STARTS,
+    max_iterations: Any = MOST_ITERATIONS,
     max_nodes: Any = MOST_NODES,
 ) -> Options:
     """Check every option before any work."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovdro._arrays import BoolArray, FloatArray
-from markovdro.ambiguity import RowBall
+from markovdro.ambiguity import BestRows, RowBall
 from markovdro.chains import LongRun, closed_classes, eliminated
 from markovdro.worstcase._loop import Watch
 from markovdro.worstcase._options import Options
@@ -54,13 +54,13 @@ def iterate_policies(
     centre = problem.evaluate(nominal)
     policy = _Policy(nominal, np.zeros(len(nominal)), centre)
     if warm is not None:
-        first = ball.best_rows(problem.evaluate(warm).values)
+        first = BestRows(*ball.best_rows(problem.evaluate(warm).values))
         started = _policy(problem, ball, first.transition, first.distances)
         policy = policy if started is None else started
     bound, step = 1.0, 0
     while True:
         h, value = policy.run.values, policy.run.value
-        rows = ball.best_rows(h)
+        rows = BestRows(*ball.best_rows(h))
         gains = (rows.transition - policy.transition) @ h
         bound = min(bound, _bound(problem.loss, h, rows.ceilings))
         gap = max(float(policy.run.stationary @ gains), 0.0)
@@ -138,7 +138,7 @@ def _lead_into(
     while not reached.all():
         on_the_way = ~reached & (transition[:, reached] > 0).any(axis=1)
         if not on_the_way.any():
-            rows = ball.best_rows(reached.astype(np.float64))
+            rows = BestRows(*ball.best_rows(reached.astype(np.float64)))
             on_the_way = ~reached & (rows.transition[:, reached] > 0).any(axis=1)
             transition[on_the_way] = rows.transition[on_the_way]
             distances[on_the_way] = rows.distances[on_the_way]

@@ -34,6 +34,10 @@ class Status(StrEnum):
     """Iterations ran out; the value is reached, the bound proven."""
     STALLED = "stalled"
     """No better step was found before the tolerance was met: rounding, or an inexact oracle."""
+    INFEASIBLE = "infeasible"
+    """No decision keeps all constraints."""
+    UNBOUNDED = "unbounded"
+    """There are decisions with a worst case as low as one likes, as far as it was found."""
 
 
 class Proof(StrEnum):

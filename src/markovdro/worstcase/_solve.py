@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,12 +22,12 @@ from markovdro.worstcase._options import (
     DEFAULT_STARTS,
     MOST_ITERATIONS,
     MOST_NODES,
-    Options,
     check_options,
 )
 from markovdro.worstcase._problem import Found, Problem
-from markovdro.worstcase._result import Proof, WorstCase, WorstCaseBatch
+from markovdro.worstcase._result import WorstCase, WorstCaseBatch
 from markovdro.worstcase._solvers import solve, solve_many
+from markovdro.worstcase._units import Losses, collect
 
 T = TypeVar("T")
 
@@ -137,7 +136,7 @@ def worst_case(
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function, but is {shown(callback)}.")
     chain = checked_estimate(estimate)
-    losses = _Losses.of(loss_vector(loss, chain.states)[None, :])
+    losses = Losses.of(loss_vector(loss, chain.states)[None, :])
     r = radius_value(radius)
     warm = None if start is None else _warm_start(start, chain, r, options.ambiguity)
     low, span = float(losses.low[0]), float(losses.span[0])
@@ -148,7 +147,7 @@ def worst_case(
 
     problem = Problem(losses.scaled[0], chain, r, options.ambiguity)
     found = solve(problem, options, warm=warm, watch=None if callback is None else watch)
-    return _collect(losses, [problem], [found], options)[0]
+    return collect(losses, [problem], [found], options)[0]
 
 
 def worst_case_batch(
@@ -204,7 +203,7 @@ def worst_case_batch(
         threads=threads,
     )
     table, problems = _line_up(losses, estimates, radii, options.ambiguity)
-    return _collect(table, problems, solve_many(problems, options), options)
+    return collect(table, problems, solve_many(problems, options), options)
 
 
 def worst_case_path(
@@ -269,24 +268,7 @@ def worst_case_path(
         found[m] = solve(problem, options, warm=warm, most_urgent=True)
         # The paper's method begins at the estimated chain, always.
         warm = None if options.method == "paper" else found[m].transition
-    return _collect(losses, problems, [found[m] for m in range(len(problems))], options)
-
-
-@dataclass(frozen=True, eq=False)
-class _Losses:
-    """Losses in rows, and the same scaled to [0, 1]; equal losses become 1."""
-
-    given: FloatArray
-    low: FloatArray
-    span: FloatArray
-    scaled: FloatArray
-
-    @classmethod
-    def of(cls, given: FloatArray) -> _Losses:
-        high, span = given.max(axis=1), np.ptp(given, axis=1)
-        span[span == 0] = 1.0
-        low = high - span
-        return cls(given, low, span, (given - low[:, None]) / span[:, None])
+    return collect(losses, problems, [found[m] for m in range(len(problems))], options)
 
 
 def _warm_start(start: Any, chain: Estimate, radius: float, ambiguity: Ambiguity) -> FloatArray:
@@ -307,7 +289,7 @@ def _warm_start(start: Any, chain: Estimate, radius: float, ambiguity: Ambiguity
 
 def _line_up(
     losses: Any, estimates: Any, radii: Any, ambiguity: Ambiguity
-) -> tuple[_Losses, list[Problem]]:
+) -> tuple[Losses, list[Problem]]:
     """Line up losses, estimates and radii, each given once or once for each problem."""
     chains = [checked_estimate(value) for value in entries_of(estimates)]
     size = len(chains[0].states) if chains else 0
@@ -331,7 +313,7 @@ def _line_up(
     once = len(rows) == 1 and all(e.states is states or e.states == states for e in chains)
     times = 1 if once else count
     pairs = zip(_repeated(rows, times), _repeated(chains, times)[:times], strict=True)
-    table = _Losses.of(
+    table = Losses.of(
         np.array(
             [
                 loss_vector(row, chain.states, f"loss {m % len(rows)}")
@@ -352,46 +334,3 @@ def _line_up(
 
 def _repeated(things: list[T], count: int) -> list[T]:
     return things * count if len(things) == 1 else things
-
-
-def _collect(
-    losses: _Losses, problems: list[Problem], found: list[Found], options: Options
-) -> WorstCaseBatch:
-    """Bring the results back to the units of the losses, with the bound that is proven."""
-    highest = losses.given.max(axis=1)
-    radii = np.array([p.radius for p in problems])
-    nominals = np.minimum(losses.low + losses.span * np.array([f.nominal for f in found]), highest)
-    # Rounding must not bring a bound below what it stands for.
-    last_digits = 4.0 * np.finfo(float).eps * (np.abs(losses.low) + losses.span)
-    bounds = losses.low + losses.span * np.array([f.bound for f in found]) + last_digits
-    bounds = np.minimum(bounds, highest)
-    values = losses.low + losses.span * np.array([f.value for f in found])
-    proofs = tuple(
-        f.proof if p.radius else Proof.ESTIMATE for f, p in zip(found, problems, strict=True)
-    )
-    one_chain = np.array([proof is Proof.ESTIMATE for proof in proofs])
-    bounds = np.where(one_chain, nominals, bounds)
-    batch = WorstCaseBatch(
-        values=np.minimum(values, bounds),
-        bounds=bounds,
-        stationarities=losses.span * np.maximum([f.gap for f in found], 0.0),
-        statuses=tuple(f.status for f in found),
-        proofs=proofs,
-        transitions=np.array([f.transition for f in found]),
-        stationaries=np.array([f.stationary for f in found]),
-        nominals=nominals,
-        divergences=np.array([f.distance for f in found]),
-        radii=radii,
-        iterations=np.array([f.iterations for f in found]),
-        nodes=np.array([f.nodes for f in found]),
-        losses=np.broadcast_to(losses.given, (len(found), losses.given.shape[1])),
-        estimates=tuple(p.estimate for p in problems),
-        tolerance=options.proof_tolerance,
-        method=options.method,
-        ambiguity=options.ambiguity.name,
-        seconds=options.seconds,
-    )
-    for array in vars(batch).values():
-        if isinstance(array, np.ndarray):
-            array.setflags(write=False)
-    return batch

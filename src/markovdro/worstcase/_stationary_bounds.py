@@ -10,7 +10,7 @@ import numpy as np
 from markovdro._arrays import FloatArray
 from markovdro._inputs import radius_value, read_only
 from markovdro.chains import Estimate, checked_estimate, stationary_law
-from markovdro.worstcase._options import DEFAULT_STARTS, MOST_ITERATIONS, check_options
+from markovdro.worstcase._options import check_options
 from markovdro.worstcase._problem import Problem
 from markovdro.worstcase._result import Status
 from markovdro.worstcase._solvers import solve_many
@@ -114,10 +114,8 @@ def stationary_bounds(
     options = check_options(
         ambiguity="conditional-entropy",
         method="global",
-        starts=DEFAULT_STARTS,
         tolerance=tolerance,
         time_limit=time_limit,
-        max_iterations=MOST_ITERATIONS,
         threads=threads,
     )
     r = radius_value(radius)
