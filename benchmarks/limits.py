@@ -6,48 +6,20 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
+from benchmarks import decisions
+from benchmarks.measure import Limit, at_least, at_most, timed
 from benchmarks.rivals import RIVALS
 from markovdro import count_transitions, worst_case, worst_case_batch
 from markovdro.ambiguity import restricted_support
 from markovdro.experiments import synthetic_problem
 from markovdro.worstcase._kernels import trap_exits, trap_values
-
-
-@dataclass(frozen=True)
-class Limit:
-    """One figure, measured."""
-
-    claim: str
-    measured: str
-    limit: str
-    met: bool
-
-
-def timed(run: Callable[[], object], repeats: int = 5) -> float:
-    run()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
-    return median(seconds)
-
-
-def at_most(claim: str, ratio: float, limit: float) -> Limit:
-    return Limit(claim, f"{ratio:.1f}×", f"≤ {limit:g}×", ratio <= limit)
-
-
-def at_least(claim: str, ratio: float, limit: float) -> Limit:
-    return Limit(claim, f"{ratio:.0f}×", f"≥ {limit:g}×", ratio >= limit)
 
 
 def against_one_factorisation() -> Iterator[Limit]:
@@ -145,7 +117,6 @@ def default_starts() -> Iterator[Limit]:
 
 
 FIRST_CALL = """
-import time
 began = time.perf_counter()
 from markovdro import Estimate, worst_case
 chain = Estimate.from_doublets([[0.4, 0.1], [0.1, 0.4]])
@@ -277,4 +248,5 @@ GROUPS = (
     certificates,
     first_call,
     memory,
+    *decisions.GROUPS,
 )

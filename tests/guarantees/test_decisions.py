@@ -1,4 +1,4 @@
-"""The promise of a decision: fifty random assortments at three radii, against every feasible one."""
+"""The promise of a decision: fifty random assortments at three radii, against all feasible ones."""
 
 from __future__ import annotations
 
